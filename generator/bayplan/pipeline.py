@@ -20,18 +20,18 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import SBATCH
 from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
-from bayplan.model.backend import FEATURES, Backend, Need
+from bayplan.model.backend import CHAINED, FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Occupant, Plan
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, named_queues
 from bayplan.model.workflow import Workflow, pod_sets
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
-from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
-from bayplan.planning.fit import diagnose
+from bayplan.planning.fidelity import compare, find_row, firm, plan_needs, topology_needs
+from bayplan.planning.fit import Fits, diagnose
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (
     Given,
@@ -47,7 +47,14 @@ from bayplan.planning.selection import (
     with_default_priority,
 )
 from bayplan.planning.shape import Offer, shape
-from bayplan.planning.workload_checks import components, elsewhere, fitting, unmet_preferences, unmodelled_constraints
+from bayplan.planning.workload_checks import (
+    components,
+    elsewhere,
+    fitting,
+    running,
+    unmet_preferences,
+    unmodelled_constraints,
+)
 from bayplan.text.document import Document
 from bayplan.topologies import WRITTEN
 
@@ -78,6 +85,8 @@ class Request(NamedTuple):
     beside: Mapping[str, Document] = {}  # subject -> further documents for the workflow's format
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # renders templates in another process
     judged: CheckedTopology | None = None  # the result of `check_topology`, if it is known already
+    prove: bool = True  # whether to prove the fit, on which no manifest depends
+    occupied: Mapping[str, tuple[Occupant, ...]] = {}  # what runs in the cluster
 
 
 class Checked(NamedTuple):
@@ -97,6 +106,7 @@ class Planned(NamedTuple):
     backend: Backend
     target: Target
     accepted: tuple[str, ...] = ()  # codes of gaps that the user accepted
+    fits: Fits | None = None  # the proof; None if the user accepted that there is none
 
 
 class Compiled(NamedTuple):
@@ -196,8 +206,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign_ranks(claimed.value)
     declared = backend.declared
-    shared = "all" in declared.folds.values()
-    ranked = ranks.assign_ranks(compute_domains.merge(claimed.value)) if shared else asked
+    ranked = with_ranks(claimed.value, backend)
     features = {**FEATURES, **declared.features}
     name = title(backend, target)
     offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features)
@@ -217,7 +226,20 @@ def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
     namespace = default_namespace(workflow, topology)
     queue = workflow.queue or topology.defaults.get("queue", "")
     selected = _then(bind(workflow, topology, namespace, queue), lambda plan: select_gangs(plan, request.gangs))
-    return _then(selected, compute_domains.assign)
+    selected = _then(selected, lambda plan: compute_domains.assign(plan._replace(occupied=request.occupied)))
+    if selected.value and CHAINED in checked.backend.declared.features and topology.has_quotas:
+        from bayplan.planning import queues
+        from bayplan.topologies import kueue
+
+        enforced = kueue.enforced(topology, checked.target)
+        return selected._replace(value=queues.without_chains(selected.value, enforced))
+    return selected
+
+
+def with_ranks(plan: Plan, backend: Backend) -> Plan:
+    """The plan with ranks, and with the ComputeDomains that the backend can make."""
+    shared = "all" in backend.declared.folds.values()
+    return ranks.assign_ranks(compute_domains.merge(plan) if shared else plan)
 
 
 class Draft(NamedTuple):
@@ -233,24 +255,45 @@ def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outco
     """Reports what the scheduler loses, and proves the fit. Gaps that the user accepts become warnings."""
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
-    found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
+    proof = diagnose(plan, enforces_quotas(plan, backend, target)) if request.prove else Outcome(None)
+    found = [*draft.found, *device_checks.check(draft.asked), *proof.diagnostics, *gaps(needs, backend, target)]
     found += elsewhere(plan, draft.shape is not None and draft.shape.existing)
     found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
-    if not has_errors(found):
+    if request.prove and request.occupied:
+        found += running(plan, request.occupied, has_errors(proof.diagnostics))
+    if request.prove and not has_errors(found):
         found += [*unmet_preferences(plan), *unmodelled_constraints(plan), *backend.prove(plan, target)]
+    found += quotas(plan, backend, target)
     if draft.shape is None:
         return Outcome(None, tuple(found))
     found += backend.notices(plan, draft.shape, target)
     wanted = request.accept - firm({**FEATURES, **backend.declared.features}.values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
-    planned = Planned(plan, draft.shape, backend, target, taken)
+    planned = Planned(plan, draft.shape, backend, target, taken, proof.value)
     return Outcome(None if has_errors(found) else planned, tuple(found))
+
+
+def quotas(plan: Plan, backend: Backend, target: Target) -> Found:
+    """What the numbers of the queues in the topology do not allow."""
+    if not enforces_quotas(plan, backend, target):
+        return ()
+    from bayplan.planning import queues
+
+    return (*queues.too_small(plan), *queues.unmodelled(plan))
+
+
+def enforces_quotas(plan: Plan, backend: Backend, target: Target) -> bool:
+    """Whether the topology has numbers of queues, and the scheduler has queues."""
+    if not plan.topology.has_quotas:
+        return False
+    row = find_row(Need("queue", 1, ()), backend.declared.support, target)
+    return row is not None and row.fidelity == "exact"
 
 
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
-    ranked, shaped, backend, target, accepted = planned
+    ranked, shaped, backend, target, accepted, _ = planned
     if any(gang.gang.hosts for gang in ranked.gangs):
         from bayplan.manifests import pod_dns as hosts
 
@@ -278,7 +321,7 @@ def with_queue(plan: Plan) -> ClusterTopology:
     if topology.queues is not None or not plan.queue:
         return topology
     queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
-    return topology._replace(queues=tuple(queues))
+    return topology._replace(queues=named_queues(*queues))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

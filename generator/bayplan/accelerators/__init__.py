@@ -26,7 +26,7 @@ def counted_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The resource that counts the requested cards or slices."""
     if accelerator.profile:
         return slice_resource(accelerator, kind)
-    return kind.resources.get("count", "nvidia.com/gpu")
+    return kind.count_resource
 
 
 # GPUs through Dynamic Resource Allocation: a ResourceClaimTemplate for each podSet, a claim for each pod.
@@ -113,7 +113,7 @@ def slice_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     `1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: the name of a resource cannot have a plus.
     """
     if kind.profile == accelerator.profile:
-        return kind.resources.get("count", "nvidia.com/gpu")
+        return kind.count_resource
     return PREFIX + accelerator.profile.replace("+", ".")
 
 

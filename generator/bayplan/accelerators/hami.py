@@ -128,8 +128,7 @@ def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:
 
 def _percent(text: str) -> int:
     """`30`, `30%` -> 30; 0 for any other string."""
-    digits = text.removesuffix("%")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
+    return quantity.whole(text.removesuffix("%"), 4)
 
 
 def _bytes(accelerator: Accelerator, kind: AcceleratorKind) -> int:

@@ -64,8 +64,7 @@ class Ask(NamedTuple):
     @property
     def cards(self) -> int:
         """The number of cards; 0 if it is missing or not a number."""
-        amount = self.amounts.get("cards", "")
-        return int(amount) if amount.isascii() and amount.isdigit() and len(amount) < 10 else 0
+        return quantity.whole(self.amounts.get("cards", ""), 9)
 
     @property
     def shared(self) -> bool:

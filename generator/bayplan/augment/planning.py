@@ -138,13 +138,13 @@ def complete_workflow(candidate: Candidate, namespace: str, cluster: Cluster) ->
 
 
 def _with_cards(node: Any, specs: Mapping[str, Mapping[str, Any]], where: str, cluster: Cluster) -> Any:
-    sets = tuple(_with_own_cards(each, specs[each.name], where, cluster) for each in node.pod_sets)
+    sets = tuple(with_own_cards(each, specs[each.name], where, cluster) for each in node.pod_sets)
     return node._replace(
         pod_sets=sets, groups=tuple(_with_cards(group, specs, where, cluster) for group in node.groups)
     )
 
 
-def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: Cluster) -> PodSet:
+def with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: Cluster) -> PodSet:
     lists = {
         key: [cards.without(each, cluster.topology) for each in items(spec, key)]
         for key in ("containers", "initContainers")
@@ -240,7 +240,7 @@ def _planned(
     findings = reattribute("", Given(request.queue), workflow, findings)
     if has_errors(findings):
         return Outcome(None, findings)
-    own = Request(request.topology, request.topology, accept=request.accept)
+    own = Request(request.topology, request.topology, accept=request.accept, occupied=request.occupied)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bind_workflow(own, checked)
     for each in bound.diagnostics:  # pods run with the chart's own ComputeDomain, even if not optimally

@@ -11,6 +11,7 @@ from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
 
 if TYPE_CHECKING:
+    from bayplan.kube.asked import Ask
     from bayplan.linting.objects import LintContext
     from bayplan.model.existing import Existing
 
@@ -39,6 +40,11 @@ def existing(name: str) -> Existing:
 
     value: Existing = _part(name, "existing", "EXISTING", NOT_YET)
     return value
+
+
+def asks() -> dict[str, Ask]:
+    """Scheduler -> the reader of what manifests request of it. The first that matches counts."""
+    return {name: each for name in NAMES if (each := existing(name).ask)}
 
 
 def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bayplan.checks.topology import POOLS, domain_sizes
+from bayplan.checks.topology import POOLS, domain_sizes, duplicates
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import suggest
 from bayplan.kube import quantity
 from bayplan.model.target import KNOWN, minor, order
-from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
+from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool, Queue
 
 
 def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -23,15 +23,17 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     yield from _counted(topology)
     yield from _separated(topology)
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
-    if parent and parent in (topology.queues or (topology.defaults.get("queue", ""),)):
+    if parent and parent in (topology.queue_names or (topology.defaults.get("queue", ""),)):
         message = (
             f'"{parent}" is both the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
         )
         here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
         yield error("T435", here, message, hint="name another parent")
+    yield from _queues(topology)
     queue = topology.defaults.get("queue")
-    if queue and topology.queues is not None and queue not in topology.queues:
-        hint = suggest(queue, topology.queues, "queues")
+    leaves = topology.queue_names
+    if queue and leaves is not None and queue not in leaves and not _own_ancestor(topology, queue):
+        hint = suggest(queue, leaves, "queues")
         message = f'the default queue "{queue}" is not one of the topology\'s `queues`'
         yield error("T421", ("topology", "spec", "defaults", "queue"), message, hint=hint)
     priority = topology.defaults.get("priorityClassName")
@@ -46,6 +48,49 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
         yield error("T421", ("topology", "spec", "defaults", "pool"), message, hint=hint)
     for component, version in topology.versions.items():
         yield from _version(component, version)
+
+
+QUEUES: Route = ("topology", "spec", "queues")
+
+
+def _queues(topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """T421: a parent or a pool that the file does not have. T633: queues and numbers that contradict each other."""
+    names = [queue.name for queue in topology.queues or ()]
+    yield from duplicates(names, QUEUES, "name", "T633", "two queues have the name", "rename one of them")
+    for number, queue in enumerate(topology.queues or ()):
+        at: Route = (*QUEUES, number)
+        if queue.parent and queue.parent not in names:
+            message = f'the parent "{queue.parent}" of queue "{queue.name}" is not one of the topology\'s `queues`'
+            yield error("T421", (*at, "parent"), message, hint=suggest(queue.parent, names, "queues"))
+        elif _own_ancestor(topology, queue.name):
+            message = f'queue "{queue.name}" is its own ancestor'
+            yield error("T633", (*at, "parent"), message, hint="remove `parent` from one queue")
+        yield from _quotas(topology, queue, at)
+
+
+def _own_ancestor(topology: ClusterTopology, queue: str) -> bool:
+    return any(each.parent == queue for _, each in topology.ancestry(queue))
+
+
+def _quotas(topology: ClusterTopology, queue: Queue, at: Route) -> Iterator[Diagnostic]:
+    seen: set[tuple[str, str]] = set()
+    for row, quota in enumerate(queue.quotas):
+        route: Route = (*at, "quotas", row)
+        if quota.pool and topology.pool(quota.pool) is None:
+            pools = [pool.name for pool in topology.pools]
+            message = f'queue "{queue.name}" has a quota of the pool "{quota.pool}", which the topology does not have'
+            yield error("T421", (*route, "pool"), message, hint=suggest(quota.pool, pools, "pools"))
+        if (quota.resource, quota.pool) in seen:
+            message = f'queue "{queue.name}" has two quotas of {quota.resource} for the same nodes'
+            yield error("T633", route, message, hint="merge the two")
+        seen.add((quota.resource, quota.pool))
+        if quota.guaranteed is None and quota.limit is None:
+            message = f'queue "{queue.name}" has a quota of {quota.resource} without an amount'
+            yield error("T633", route, message, hint="add `guaranteed` or `limit`")
+        elif quota.guaranteed is not None and quota.limit is not None and quota.guaranteed > quota.limit:
+            message = f'queue "{queue.name}" is guaranteed more {quota.resource} than it can hold'
+            hint = f"set `limit` to {quantity.show(quota.guaranteed)} or more, or lower `guaranteed`"
+            yield error("T633", (*route, "guaranteed"), message, hint=hint)
 
 
 def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:

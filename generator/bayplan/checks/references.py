@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import did_you_mean, suggest
+from bayplan.core.phrases import did_you_mean, listing, suggest
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W321 to W323, W331, W550."""
+    """W321 to W323, W331, W550, W646."""
     name = workflow.namespace
     if name and topology.namespaces and name not in topology.namespaces:
         hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
         message = f'the topology does not describe the namespace "{name}"'
         yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
-    if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
-        hint = suggest(workflow.queue, topology.queues, "queues")
+    if workflow.queue and any(each.parent == workflow.queue for each in topology.queues or ()):
+        message = f'queue "{workflow.queue}" is the parent of other queues, and schedulers run workloads only below it'
+        below = [each.name for each in topology.queues or () if each.parent == workflow.queue]
+        yield error("W646", ("workflow", "spec", "queue"), message, hint=f"name {listing(below)}")
+    elif workflow.queue and topology.queue_names is not None and workflow.queue not in topology.queue_names:
+        hint = suggest(workflow.queue, topology.queue_names, "queues")
         message = f'the topology has no queue "{workflow.queue}"'
         yield error("W322", ("workflow", "spec", "queue"), message, hint=hint)
     if (

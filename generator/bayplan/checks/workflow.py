@@ -34,8 +34,14 @@ from bayplan.planning.bind import gang_name, joined
 
 
 def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W303, W304, W308 to W310."""
+    """S211, W303, W304, W308 to W310."""
     for owner in owners(workflow):
+        if isinstance(owner.node, Gang) and (owner.node.at_once or 0) > owner.node.replicas:
+            copies, at_once = owner.node.replicas, owner.node.at_once
+            message = (
+                f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`replicas`)"
+            )
+            yield error("S211", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or add `replicas`")
         yield from _holds(owner)
         yield from _size(owner)
         group = owner.node

@@ -10,8 +10,10 @@ from bayplan.cli import inputs
 from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.phrases import suggest
 from bayplan.core.values import NamedTuple
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.report import Batch
 from bayplan.text import document
 from bayplan.topologies import native
@@ -89,3 +91,18 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
     if merged is None or not names:
         return merged and merged.topology
     return merged.topology._replace(pools=tuple(pool.renamed(names) for pool in merged.topology.pools))
+
+
+def level_of(topology: ClusterTopology, word: str) -> str:
+    """The level that --level names. `node` is the level `host`, unless a pool has a level of that name."""
+    own = {level.name for pool in topology.pools for level in pool.levels}
+    return HOST_LEVEL if word == "node" and word not in own else word
+
+
+def unknown_level(topology: ClusterTopology, level: str) -> tuple[Diagnostic, ...]:
+    """T578: no pool has the level of --level."""
+    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
+    if not level or level in names:
+        return ()
+    message, hint = f'no pool of "{topology.name}" has a level "{level}"', suggest(level, names, "levels")
+    return (error("T578", ("argument", "--level"), message, hint=hint),)

@@ -7,8 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.cli import files, inputs, output, project
-from bayplan.cli.compiling import cached_topology_check, compile_all, join, plans
+from bayplan.cli import existing, files, inputs, output, project
+from bayplan.cli.compiling import (
+    cached_topology_check,
+    compile_all,
+    contradiction,
+    join,
+    prove_jointly,
+    success_of,
+    topology_check,
+)
 from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments, fail_on
@@ -27,14 +35,18 @@ from bayplan.text.document import Document
 
 def run(args: Arguments) -> int:
     """Checks the workflows and, if there is a topology, their manifests."""
+    if wrong := contradiction(args):
+        return finish(args, wrong, to_stdout=True)
+    args, manifests = existing.split(args)
     args, of_projects = _projects(args)
-    if not args.words:
+    if not args.words and not manifests:
         return finish(args, of_projects, to_stdout=True)
     read = inputs.read_all(args, needs_topology=False)
-    if args.value("scheduler") == "all":
+    if args.value("scheduler") == "all" and not manifests:
         return compare_schedulers(args, read)
-    if inputs.without_topology(args):
-        batches = [*read.batches, *of_projects]
+    if inputs.without_topology(args) and not manifests:
+        needed = any(args.has(each) for each in ("without", "with"))
+        batches = [*read.batches, *of_projects, *([Batch((inputs.no_topology(),))] if needed else [])]
         workflows = []
         for document in read.workflows:
             outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), inputs.given(args))
@@ -44,15 +56,24 @@ def run(args: Arguments) -> int:
         valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
         return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)
-    batches += [*join(compiled)[1], *of_projects]
-    return finish(args, batches, to_stdout=True, success=Success(plans(compiled)))
+    if manifests:
+        read, there, found = existing.planned(args, manifests, read)
+        compiled, batches = [*there, *compiled], [*batches, *found]
+    jointly, more = prove_jointly(args, read, compiled, batches)
+    batches += [*more, *join(compiled)[1], *of_projects]
+    together = len(jointly) > 1 and not args.has("alone")
+    success = Success(result=f"{len(jointly)} workflows fit at the same time") if together else success_of(jointly)
+    return finish(args, batches, to_stdout=True, success=success)
 
 
 # The hook for pre-commit also passes project files and topologies, which stand for the workflows that they concern.
 
 
 def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
-    """The arguments without projects and topologies, and the diagnostics of the outputs that these concern."""
+    """The arguments without projects and topologies, and the diagnostics of the outputs that these concern.
+
+    bayplan proves the workflows of a project or of a topology each by itself: they need not run at the same time.
+    """
     rest = [word for word in args.words if not _is_cluster(word)]
     if len(rest) == len(args.words):
         return args, []
@@ -88,7 +109,8 @@ def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
         batches += (
             batch for number in sorted(chosen) for batch in generate.output_files(found, number, shared).batches
         )
-    return args._replace(words=tuple(rest)), batches
+    listed = set(rest) <= set(args.words) or args.has("together")
+    return args._replace(words=tuple(rest), options={**args.options, **({} if listed else {"alone": ("",)})}), batches
 
 
 TOPOLOGY = rb"(?m)^kind: *[\"']?ClusterTopology|\"kind\": *\"ClusterTopology\""
@@ -187,7 +209,10 @@ def compare_schedulers(args: Arguments, read: Inputs) -> int:
     requests = inputs.requests(args, read)
     missing = (inputs.no_topology(),) if inputs.without_topology(args) else ()
     batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
-    compared = [compare(request, read) for request in requests.value or ()]
+    judged = topology_check(args)(read.topology) if read.topology else None  # the same for all schedulers
+    busy, of_cluster = inputs.occupied(args, judged[0].value if judged else None)
+    batches += of_cluster
+    compared = [compare(request._replace(judged=judged, occupied=busy), read) for request in requests.value or ()]
     if args.value("diagnostics", "text") != "text":
         batches_of_schedulers = [verdict.batch for each in compared for verdict in each.verdicts]
         lost = report(args, [*batches, *batches_of_schedulers, Batch(fail_on(args).diagnostics)], True)
@@ -205,9 +230,8 @@ def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparis
 
 def compare(request: Request, read: Inputs) -> Comparison:
     """The diagnostics of each scheduler, and those that all share."""
-    judged = pipeline.check_topology(request.topology)  # the same for all
-    checked_request = request._replace(judged=judged)
-    outcomes = {name: pipeline.compile(checked_request._replace(scheduler=name)) for name in BACKENDS}
+    judged = request.judged or pipeline.check_topology(request.topology)
+    outcomes = {name: pipeline.compile(request._replace(judged=judged, scheduler=name)) for name in BACKENDS}
     by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
     first = next(iter(by_scheduler.values()))
     common = tuple(each for each in first if all(each in others for others in by_scheduler.values()))
@@ -215,7 +239,7 @@ def compare(request: Request, read: Inputs) -> Comparison:
     verdicts = tuple(
         Verdict(
             name,
-            _version(name, request, judged[0].value, outcome.value),
+            _version(name, request, request.judged[0].value if request.judged else None, outcome.value),
             tuple(each for each in outcome.diagnostics if each not in common),
             Batch(outcome.diagnostics, sources, origins),
         )

@@ -72,8 +72,19 @@ OUTPUT = (
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME")
+OCCUPIED = Option(("--occupied",), "What runs in the cluster, such as `kubectl get pods -A -o json`.", "FILE")
+"""Several files add up."""
+JOINTLY = (
+    Option(("--together",), "Prove that the workflows fit at the same time in any packing, not in this order."),
+    Option(("--alone",), "Prove each workflow by itself."),
+)
+"""How a command proves several workflows."""
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
+WHAT_IF = (
+    Option(("--without",), "As if these nodes, or this domain, were lost.", "NODE|LEVEL=DOMAIN"),
+    Option(("--with",), "As if a pool had more domains, such as 'gb200+4 racks'.", "POOL+N LEVEL"),
+)
 COMPILING = (*SOURCES, *PLANNING, *GIVEN, *SANDBOX, *READING)
 
 
@@ -90,25 +101,65 @@ COMMANDS = (
         "render",
         "Write every manifest of the workflows.",
         (WORKFLOWS,),
-        (*SELECTION, CLUSTER_OBJECTS, *OUTPUT, *COMPILING),
-        "WORKFLOW is a file, or - for standard input. If there is an error, bayplan writes nothing.",
+        (*SELECTION, OCCUPIED, CLUSTER_OBJECTS, *OUTPUT, *COMPILING),
+        "WORKFLOW is a file, or - for standard input. If there is an error, bayplan writes nothing. bayplan proves "
+        "each workflow by itself; `check` proves that several fit at the same time.",
     ),
     Command(
         "check",
         "check",
         "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
-        (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml or its "
-        "topology stands for the workflows of its outputs. If no bayplan.yaml names it, the topology of -t stands for "
-        "the workflows that git tracks in its folder.",
+        (
+            TOPOLOGY,
+            Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"),
+            GANG,
+            OCCUPIED,
+            *WHAT_IF,
+            *JOINTLY,
+            *COMPILING,
+        ),
+        "Several workflows must fit at the same time, each beside the placements of those before it. Without a "
+        "topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml or its topology stands "
+        "for the workflows of its outputs. If no bayplan.yaml names it, the topology of -t stands for the workflows "
+        "that git tracks in its folder. bayplan proves such workflows, and all with `-s all`, each by itself. "
+        "Manifests are as for `plan`.",
     ),
     Command(
         "plan",
         "plan",
         "Show the groups of pods and where they fit.",
         (WORKFLOWS,),
-        (*SELECTION, _format("tree", "json"), *COMPILING),
+        (
+            *SELECTION,
+            OCCUPIED,
+            _format("tree", "table", "json", "csv", "hostfile", "blocks", "svg", "html"),
+            *OUTPUT,
+            Option(("--slack",), "Also show how many nodes, and which domains, may fail before a gang does not fit."),
+            *WHAT_IF,
+            *JOINTLY,
+            *COMPILING,
+        ),
+        "Several workflows must fit at the same time, each beside the placements of those before it. A WORKFLOW may be "
+        "manifests: a file or a folder with the workloads of a cluster, or - with --from manifests. blocks, svg and "
+        "html draw the cluster. They also draw a plan that does not fit, with exit code 1. A hostfile is for mpirun "
+        "and for one job; -o DIR/ writes a file for each job.",
+    ),
+    Command(
+        "capacity",
+        "capacity",
+        "Show the largest gangs that fit, or how many copies of a workflow.",
+        (Positional("WORKFLOW", 0),),
+        (
+            *SELECTION,
+            OCCUPIED,
+            Option(("--level",), "Only this level; `node`: each node.", "NAME"),
+            _format("tree", "json"),
+            *WHAT_IF,
+            *COMPILING,
+        ),
+        "Without a workflow: for each kind of pod, how many fit into one domain of each level. With a workflow: how "
+        "many copies of it, and how many `replicas` of each group and podSet. Manifests are for `plan` and `check`.",
     ),
     Command(
         "delete-plan",
@@ -125,7 +176,7 @@ COMMANDS = (
         (
             *SELECTION,
             Option(("--cluster-objects",), "Also compare the cluster-scoped objects that the workflow uses."),
-            _format("text", "json"),
+            _format("text", "json", "svg"),
             *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as `kubectl get -o yaml`. In live objects, "
@@ -159,6 +210,7 @@ COMMANDS = (
             TOPOLOGY,
             POLICY,
             SCHEDULER,
+            OCCUPIED,
             *PLANNING,
             Option(("--include-hooks",), "Also place hooks."),
             Option(
@@ -220,8 +272,10 @@ COMMANDS = (
         (Positional("TOPOLOGY", 0),),
         (
             _format("tree", "json", "svg"),
-            Option(("--level",), "The lowest level to show in a tree or in JSON.", "NAME"),
+            Option(("--level",), "The lowest level to show in a tree or in JSON; `node`: each node.", "NAME"),
             Option(("--all",), "Show every domain and every node."),
+            Option(("--free",), "Also show what is free, and what takes the rest."),
+            OCCUPIED,
             *OUTPUT_FILE,
             *OUTCOME,
         ),
@@ -335,8 +389,18 @@ COMMANDS = (
     Command(
         "explain",
         "explain",
-        "Explain the code of a diagnostic or a field of a format.",
-        (Positional("CODE|FIELD", file=False),),
+        "Explain a diagnostic, a field of a format, or a field of a manifest.",
+        (Positional("CODE|FIELD|OBJECT", 0, file=False),),
+        (
+            Option(("--why",), "Which lines of the sources made this manifest.", "MANIFEST"),
+            Option(("--workflow",), "A workflow of the manifest (default: those of bayplan.yaml).", "FILE"),
+            *SELECTION,
+            _format("text", "json"),
+            *COMPILING,
+        ),
+        "With --why, MANIFEST is a file, a folder, or - for standard input, and OBJECT is KIND/NAME or "
+        "KIND/NAME:FIELD, such as podgroup/train:spec.minMember. Without OBJECT, bayplan explains why each object "
+        "exists. The other options are those of render, and need --why.",
     ),
     Command(
         "schedulers",

@@ -156,13 +156,15 @@ def _queues(context: Context, incomplete: str) -> Values:
     from bayplan.kube.objects import mapping
 
     listed = (mapping(data, "spec").get("queues") or () for data in _read(context, "topology"))
-    return ((name, "") for queues in listed for name in queues if isinstance(name, str))
+    names = (each.get("name") if isinstance(each, dict) else each for queues in listed for each in queues)
+    return ((name, "") for name in names if isinstance(name, str))
 
 
 def _levels(context: Context, incomplete: str) -> Values:
     from bayplan.kube.objects import items
 
-    pools = (pool for data in _read(context, WORDS) for pool in items(data, "spec", "pools"))
+    file = "topology" if "topology" in context.params else WORDS
+    pools = (pool for data in _read(context, file) for pool in items(data, "spec", "pools"))
     return ((name, "") for name in dict.fromkeys(name for pool in pools for name in _names(pool, "levels")))
 
 
@@ -197,7 +199,7 @@ VALUES: Mapping[str, Callable[[Context, str], Values]] = {
     "namespace": _namespaces,
     "queue": _queues,
     "level": _levels,
-    "CODE|FIELD": _explained,
+    "CODE|FIELD|OBJECT": _explained,
     "NAME": _schedulers,
 }
 """Key of an option, or metavar of an argument -> its values. Choices and files complete without a row."""

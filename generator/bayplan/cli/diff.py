@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bayplan.cli import files, inputs, output
+from bayplan.cli import files, inputs, options, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
@@ -16,6 +16,7 @@ from bayplan.kube.objects import kind, name
 from bayplan.linting.objects import collect
 from bayplan.manifests.diff import Diff, difference
 from bayplan.model.manifest import File, Object
+from bayplan.pipeline import Planned
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.document import read as read_document
@@ -45,8 +46,25 @@ def run(args: Arguments) -> int:
     batches += [Batch((script,), {"workflow": each}) for each in scripts]
     comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)
     batches.append(Batch(tuple(_owned(objects, compiled, rendered)), sources))
-    code = finish(args, [*batches, *colliding], lambda: output.write(_text(args, comparison)))
+    drawn = args.value("format") == "svg"
+    pieces = _picture(args, read, objects, compiled[0][1].planned) if drawn else _text(args, comparison)
+    code = finish(args, [*batches, *colliding], lambda: output.write(pieces))
     return code or (0 if comparison.equal else 1)
+
+
+def _picture(args: Arguments, read: inputs.Inputs, objects: Sequence[Object], planned: Planned) -> Iterator[str]:
+    """Where the pods of the existing manifests fit, and where those of the workflow fit."""
+    from bayplan.augment import reading
+    from bayplan.cli.pictures import difference, svg
+    from bayplan.model.augment import AugmentRequest
+
+    plan, topology = planned.plan, read.topology
+    target = options.target(args).value or {}
+    request = topology and AugmentRequest(tuple(objects), topology, namespace=plan.namespace, target=target)
+    found = reading.plans(request)[0].value or () if request else ()
+    there = [each.planned for each in found if each.planned and each.planned.plan.workflow.name == plan.workflow.name]
+    before = [(each.plan._replace(topology=plan.topology), each.fits) for each in there]
+    yield from svg.draw(difference.before_and_after(before, [(plan, planned.fits)]))
 
 
 def _owned(objects: Sequence[Object], compiled: Sequence[Any], rendered: Sequence[Document]) -> Iterator[Diagnostic]:

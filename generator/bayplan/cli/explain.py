@@ -10,7 +10,7 @@ from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.package_data import data_text
+from bayplan.core.package_data import data_text, json_schema, resolved
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
@@ -74,18 +74,16 @@ def all_fields() -> tuple[Field, ...]:
 
 @cache
 def _fields_of(native: bool) -> tuple[Field, ...]:
-    import json
-
     fields: list[Field] = []
     for word, name in (FORMATS if native else SOURCES).items():
-        root = json.loads(data_text("schemas", f"{name}.json"))
+        root = json_schema(name)
         fields += _walk((word,), root, root, ())
     return tuple(fields)
 
 
 def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
     """The field and all below it. Fields of list items and of map values come directly below the list or map."""
-    refs, whole = _resolve(schema, root)
+    refs, whole = resolved(schema, root)
     yield Field(path, whole)
     if set(refs) & set(within):
         return
@@ -99,19 +97,6 @@ def _children(schema: Json) -> Iterator[tuple[str, Json]]:
     inner = [schema.get(key) for key in ("items", "additionalProperties", *schema.get("patternProperties", {}))]
     inner += [*schema.get("patternProperties", {}).values(), *schema.get("oneOf", ()), *schema.get("anyOf", ())]
     yield from (("", each) for each in inner if isinstance(each, dict))
-
-
-def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
-    """The references that the schema follows, and the schema with the keys of their targets."""
-    refs: tuple[str, ...] = ()
-    while "$ref" in schema:
-        ref = schema["$ref"]
-        target = root
-        for step in ref.removeprefix("#/").split("/"):
-            target = target[step]
-        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
-        refs = (*refs, ref)
-    return refs, schema
 
 
 def find(query: str) -> list[Field]:
@@ -171,13 +156,34 @@ def _text(value: Any) -> str:
 
 
 def run(args: Arguments) -> int:
-    """Prints the explanation, or suggests a name."""
+    """Prints the explanation, or suggests a name. With --why, prints what made a field of a manifest."""
+    if args.has("why"):
+        from bayplan.cli import why
+
+        return why.run(args)
+    wrong = _misused(args)
+    if wrong:
+        return finish(args, [Batch((wrong,))])
     query = args.words[0]
     code = query.upper()
     text = section(code) if code in sections() or code in successors() else explain(query)
     if text is None:
         return finish(args, [Batch((_unknown(query),))])
     return finish(args, (), lambda: output.write([text]))
+
+
+def _misused(args: Arguments) -> Diagnostic | None:
+    """A920: there is nothing to explain, or an option of --why without it."""
+    from bayplan.cli.commands import REPORT
+
+    options = [each for each in args.command.options if args.has(each.key) and each not in REPORT]
+    if options:
+        option = options[0].names[-1]
+        return error("A920", ("argument", option), f"{option} needs --why", hint="add --why MANIFEST")
+    if args.words:
+        return None
+    hint = "name a code or a field, for example: `bayplan explain spec.gangs`"
+    return error("A920", ("argument", "CODE|FIELD|OBJECT"), "there is nothing to explain", hint=hint)
 
 
 def schema(args: Arguments) -> int:
@@ -197,4 +203,4 @@ def _unknown(query: str) -> Diagnostic:
     message = f'"{query}" is not a code or a field'
     guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
     hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
-    return error("A920", ("argument", "CODE|FIELD"), message, hint=hint or "for example: spec.gangs.placement")
+    return error("A920", ("argument", "CODE|FIELD|OBJECT"), message, hint=hint or "for example: spec.gangs.placement")

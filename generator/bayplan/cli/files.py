@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
@@ -125,8 +125,19 @@ def refusal(path: str, route: Route) -> Diagnostic | None:
         return unreadable(problem, route)
 
 
+def named_by(diagnostic: Diagnostic) -> str:
+    """The option that a diagnostic is about, without dashes, or the subject of its file. Empty if there is neither."""
+    subject, *others = map(str, (*diagnostic.route[:2], ""))
+    return others[0].lstrip("-") if subject == "argument" else subject
+
+
 def at_name(diagnostic: Diagnostic, route: Route) -> Diagnostic:
-    """The error of a file that bayplan cannot read, at the place that names the file. Other diagnostics unchanged."""
+    """The error of an option, or of a file that bayplan cannot read, at the place that names the option or the file.
+
+    Other diagnostics unchanged.
+    """
+    if diagnostic.route[:1] == ("argument",):
+        return diagnostic._replace(route=route)
     if diagnostic.code not in ("R101", "R103", "A990") or len(diagnostic.route) != 1:
         return diagnostic
     note = Note("this file cannot be read", diagnostic.route)
@@ -215,10 +226,15 @@ def inside(path: str, *, write: bool = False) -> str:
     raise OutsideError(path, why, foreign=not passes(path, root))
 
 
-def confine(sandbox: Sandbox | None) -> None:
-    """Begins or ends a sandbox."""
+@contextmanager
+def confined(sandbox: Sandbox | None) -> Iterator[None]:
+    """Runs in a sandbox, or in none."""
     global _sandbox
     _sandbox = sandbox
+    try:
+        yield
+    finally:
+        _sandbox = None
 
 
 def in_sandbox() -> bool:

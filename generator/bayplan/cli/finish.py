@@ -16,6 +16,7 @@ from bayplan.report import Batch
 if TYPE_CHECKING:
     from bayplan.model.manifest import Item
     from bayplan.model.plan import Plan
+    from bayplan.planning.fit import Fits
     from bayplan.report.findings import Finding
     from bayplan.report.formats import Repository
 
@@ -24,11 +25,15 @@ Write = Callable[[], tuple[Diagnostic, ...]]
 
 
 class Success(NamedTuple):
-    """What a run without errors achieved. `documents`: what it wrote; `result` says more, or it in other words."""
+    """What a run without errors achieved. `documents`: what it wrote; `result` says more, or it in other words.
+
+    `proofs`: those of the plans, if the run has them.
+    """
 
     plans: Sequence[Plan] = ()
     documents: Sequence[Item] = ()
     result: str = ""
+    proofs: Sequence[Fits | None] = ()
 
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "gutter": "2", "label": "1"}
@@ -41,14 +46,16 @@ def finish(
     *,
     to_stdout: bool = False,
     success: Success | None = None,
+    despite: bool = False,
 ) -> int:
     """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report.
 
-    The code is 0 only if the whole output and the whole report are written.
+    The code is 0 only if the whole output and the whole report are written. `despite`: the output shows the errors, so
+    it is also written if there are any.
     """
     reported = [*batches, Batch(fail_on(args).diagnostics)]
     code = exit_code(args, reported)
-    if write is not None and code == 0:
+    if write is not None and (code == 0 or (despite and code == 1)):
         reported.append(Batch(write()))
         code = exit_code(args, reported)
     failed = report(args, reported, to_stdout, success if code == 0 else None)

@@ -14,7 +14,7 @@ from bayplan import pipeline
 from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
-from bayplan.cli.files import GIT, at_name
+from bayplan.cli.files import GIT, at_name, named_by
 from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
@@ -228,7 +228,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     problems = _project_batch(project, matched.diagnostics)
     if not matched.value or has_errors(matched.diagnostics):
         return OutputFiles({}, (problems,))
-    args = _arguments(project, entry, matched.value)
+    args = arguments(project, entry, matched.value)
     if not args.has("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
     read = inputs.read_all(args, load=shared.load)
@@ -247,7 +247,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
     """The files that `topology export` writes."""
-    path = _arguments(project, entry, ()).value("topology")
+    path = arguments(project, entry, ()).value("topology")
     document, batches_of_file = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
         return OutputFiles({}, batches_of_file)
@@ -267,7 +267,7 @@ def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
     return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 
 
-def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments:
+def arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments:
     """The command line with the same options."""
     topology = entry.get("topology") or project.spec.get("topology")
     variables = entry.get("set", {}).items()
@@ -292,12 +292,10 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
 
 def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
     """The diagnostic of an option or of a file that cannot be read, at the key of the output that has it."""
-    subject = str((*diagnostic.route, "")[0])
-    option = str(diagnostic.route[1]).lstrip("-") if subject == "argument" else subject
-    key = KEYS.get(option, "workflows")
+    key = KEYS.get(named_by(diagnostic), "workflows")
     whole = key == "topology" and key not in entry and key in project.spec
     place = (SUBJECT, *(("spec", key) if whole else (*route, key) if key in entry else route))
-    return diagnostic._replace(route=place) if subject == "argument" else at_name(diagnostic, place)
+    return at_name(diagnostic, place)
 
 
 def _project_batch(project: Project, diagnostics: Sequence[Diagnostic]) -> Batch:

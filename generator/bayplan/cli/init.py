@@ -238,7 +238,7 @@ def fitting(topology: str, scheduler: str, batches: list[Batch]) -> str:
     if cluster is None:
         raise AssertionError(judged[0].diagnostics)
     pool = max(cluster.pools, key=lambda each: (each.node.accelerators > 0, len(list(each.nodes()))))
-    queue = next(iter(cluster.queues or ()), "") or cluster.defaults.get("queue", QUEUE)
+    queue = next(iter(cluster.queue_names or ()), "") or cluster.defaults.get("queue", QUEUE)
     whole = layout(pool)
     placed = (whole, whole._replace(outer=""), whole._replace(outer="", groups=1))
     smaller = ((Layout(pods=whole.pods), ""), (Layout(), ""))

@@ -13,6 +13,7 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.formats import documents
 from bayplan.model.formats import Context, Source
+from bayplan.model.plan import Occupied
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.planning.selection import Given
@@ -76,7 +77,7 @@ Load = Callable[[str], Loaded]
 def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
     path, batches = (needed_topology if needs_topology else topology_path)(args)
-    twice = files.stdin_twice((*args.words, path, args.value("osmo-pool")))
+    twice = files.stdin_twice((*args.words, path, args.value("osmo-pool"), *args.values("occupied")))
     if twice:
         return Inputs((), None, (Batch(twice),))
     variables = options.variables(args)
@@ -221,6 +222,30 @@ def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
         return None, batches
     document, topology_batches = topology_of(path)
     return document, (*batches, *topology_batches)
+
+
+def occupied(args: Arguments, topology: ClusterTopology | None) -> tuple[Occupied, tuple[Batch, ...]]:
+    """What runs in the cluster, from the files of --occupied; nothing without a valid topology."""
+    if topology is None or not args.has("occupied"):
+        return {}, ()
+    from bayplan.cli.source_files import OpenedFile
+    from bayplan.topologies import occupancy
+    from bayplan.topologies.occupancy.ledger import Ledger
+
+    ledger = Ledger(topology)
+    read: list[tuple[OpenedFile, list[Diagnostic]]] = []
+    for number, path in enumerate(args.values("occupied")):
+        file, found = OpenedFile(path, number), list[Diagnostic]()
+        read.append((file, found))
+        try:
+            found += occupancy.read(file, ledger)
+        except files.UnreadableError as problem:
+            found += problem.diagnostics
+    amounts = ledger.occupied()
+    remarks = [*occupancy.remarks(ledger)]
+    for file, found in read:
+        found += (each for each in remarks if each.route[0] == file.at()[0])
+    return amounts, tuple(file.batch(tuple(found)) for file, found in read)
 
 
 # Files next to a workflow: in its folder or below it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import files, inputs, options
@@ -53,24 +53,35 @@ ENDINGS = (".yaml", ".yml", ".json")
 
 
 class Manifests(NamedTuple):
-    """All documents in the order read. `unnamed`: files from a folder, which the user did not name."""
+    """All documents in the order read. `unnamed`: files from a folder, which the user did not name.
+
+    `unread`: files of folders that `load_manifests` left out.
+    """
 
     documents: tuple[Document, ...]
     batches: tuple[Batch, ...]
     unnamed: frozenset[str]
+    unread: tuple[str, ...] = ()
 
 
-def load_manifests(words: Sequence[str]) -> Manifests:
-    """The documents of files, of standard input (`-`), and of all manifests in folders and below them."""
+def load_manifests(words: Sequence[str], leave_out: Callable[[str], bool] | None = None) -> Manifests:
+    """The documents of files, of standard input (`-`), and of all manifests in folders and below them.
+
+    `leave_out`: whether not to read a file of a folder, which may have any ending.
+    """
     documents: list[Document] = []
     batches: list[Batch] = []
     unnamed: set[str] = set()
+    unread: list[str] = []
     for word in dict.fromkeys(words):
         before = len(batches)
         is_folder = word != "-" and files.found(word, os.path.isdir)
-        paths = sorted(_below(word, batches)) if is_folder else [word]
+        every = sorted(_below(word, batches)) if is_folder else [word]
+        left_out = [path for path in every if leave_out(path)] if is_folder and leave_out else []
+        unread += left_out
+        paths = [path for path in every if path.endswith(ENDINGS) and path not in left_out] if is_folder else every
         unnamed |= set(paths) if is_folder else set()
-        if not paths and len(batches) == before:
+        if not paths and not left_out and len(batches) == before:
             message = f"the folder has no {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
             batches.append(Batch((warning("M702", (SUBJECT,), message),), {SUBJECT: Document(word, "", 0, None)}))
         for path in paths:
@@ -80,11 +91,11 @@ def load_manifests(words: Sequence[str]) -> Manifests:
             batches.append(
                 batch._replace(diagnostics=tuple(empty_is_warning))
             )  # a file that has only comments is not an error
-    return Manifests(tuple(documents), tuple(batches), frozenset(unnamed))
+    return Manifests(tuple(documents), tuple(batches), frozenset(unnamed), tuple(unread))
 
 
 def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
-    """Its YAML and JSON files, without hidden files and those of Helm charts. It does not follow links to folders."""
+    """Its files, without hidden ones and those of Helm charts. It does not follow links to folders."""
 
     def complain(problem: OSError) -> None:
         message = f"cannot read the folder: {problem.strerror}"
@@ -100,9 +111,7 @@ def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
             folders.clear()
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if name.endswith(ENDINGS) and not name.startswith("."):
-                yield os.path.join(place, name)
+        yield from (os.path.join(place, name) for name in names if not name.startswith("."))
 
 
 def lenient(diagnostic: Diagnostic, read: Manifests) -> Diagnostic:

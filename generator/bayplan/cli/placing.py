@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayplan import pipeline
 from bayplan.cli import inputs, options
 from bayplan.cli.options import Arguments
 from bayplan.core.values import NamedTuple
@@ -32,6 +33,8 @@ def placing(args: Arguments, path: str) -> Placing:
     unread = policy is None and args.has("policy")
     if unread or topology is None or target.value is None or accept.value is None:
         return Placing(None, documents, batches)
+    checked = pipeline.check_topology(topology)[0].value if args.has("occupied") else None
+    occupied, about_cluster = inputs.occupied(args, checked)
     request = AugmentRequest(
         objects=(),
         topology=topology,
@@ -42,5 +45,6 @@ def placing(args: Arguments, path: str) -> Placing:
         target=target.value,
         accept=accept.value,
         hooks=args.has("include-hooks"),
+        occupied=occupied,
     )
-    return Placing(request, documents, batches)
+    return Placing(request, documents, (*batches, *about_cluster))

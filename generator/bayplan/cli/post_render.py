@@ -118,7 +118,7 @@ def _wrong(args: Arguments, path: str | None) -> tuple[Diagnostic, ...]:
     if any(word != "-" for word in args.words):
         message = f'post-render reads only standard input, not "{args.words[0]}"'
         return (error("A920", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
-    if "-" in (path, args.value("policy")):
+    if "-" in (path, args.value("policy"), *args.values("occupied")):
         message = "standard input has the manifests, so no other file can be `-`"
         return (error("A920", ("argument", "-"), message, hint="pass a file"),)
     return ()

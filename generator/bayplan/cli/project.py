@@ -106,11 +106,8 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
         from bayplan.cli.finish import finish
 
         return finish(args, [Batch(made.diagnostics)])
-    files.confine(made.value)
-    try:
+    with files.confined(made.value):
         return run()
-    finally:
-        files.confine(None)
 
 
 def _made(args: Arguments) -> Outcome[files.Sandbox]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output
-from bayplan.cli.compiling import compile_all, join, plans
-from bayplan.cli.finish import Success, finish
+from bayplan.cli.compiling import compile_all, join, success_of
+from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.selection import unused
@@ -20,7 +20,7 @@ def run(args: Arguments) -> int:
     if not compiled or len(compiled) < len(read.workflows):
         return finish(args, batches)
     documents, colliding = join(compiled)
-    success = Success(plans(compiled), documents)
+    success = success_of(compiled, documents)
     return finish(args, [*batches, *colliding], destination.writer(args, documents), success=success)
 
 

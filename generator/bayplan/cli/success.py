@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 
 from bayplan.cli.options import Arguments
 from bayplan.core.phrases import count
+from bayplan.core.values import common
 from bayplan.model.manifest import File, Item, Many
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Plan, all_pods
 from bayplan.model.topology import HOST
-from bayplan.planning.fit import Fits, prove
+from bayplan.planning.fit import Fits, Impossible, Undecided, prove
 
 MOST = 5
 """The most workflows that get a line each. Every workflow is proven by itself."""
 
 
-def lines(args: Arguments, plans: Sequence[Plan], documents: Sequence[Item], result: str) -> list[str]:
+def lines(
+    args: Arguments, plans: Sequence[Plan], documents: Sequence[Item], result: str, proofs: Sequence[Fits | None] = ()
+) -> list[str]:
     """A line for each workflow, and what was written. One line in all if there is only one workflow."""
-    fits = [f"{len(plans)} workflows fit, each by itself"] if len(plans) > MOST else [*map(_fit, plans)]
+    fits = (
+        [f"{len(plans)} workflows fit, each by itself"]
+        if len(plans) > MOST
+        else [*map(_fit, plans, proofs or map(prove, plans))]
+    )
     result = result or _written(args, documents)
     if not result:
         return fits
     return [*fits, result] if len(fits) > 1 else ["; ".join((*fits, result))]
 
 
-def _fit(plan: Plan) -> str:
+def _fit(plan: Plan, proof: Fits | Impossible | Undecided | None) -> str:
     """`pretrain: 64 pods fit in north-1/spine-a`. A plan without errors fits at least with what must start together."""
-    proof = prove(plan)
-    if not isinstance(proof, Fits):
-        return f"{plan.workflow.name}: the pods that must start together fit"
-    runs = [run for stage in proof.witness for run in stage.runs]
+    stages = proof.witness if isinstance(proof, Fits) else ()
+    runs = [run for stage in stages for run in stage.runs]
     pods = sum(len(run.nodes) * run.each for run in runs)
+    names = {name for stage in stages for name in stage.gangs}
+    every = [each for gang in plan.gangs if gang.name in names for each in all_pods(gang.root)]
+    if not stages or pods < sum(each.replicas * each.copies for each in every):
+        return f"{plan.workflow.name}: the pods that must start together fit"
     place = _place(plan, {run.pool for run in runs}, {node for run in runs for node in run.nodes})
     return f"{plan.workflow.name}: {count(pods, 'pod')} {'fits' if pods == 1 else 'fit'} {place}"
 
@@ -47,7 +55,7 @@ def _place(plan: Plan, names: set[str], nodes: set[str]) -> str:
         for domain in pool.domains
         if not nodes.isdisjoint(domain.nodes)
     }
-    shared = [step[0] for step in takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))]
+    shared = common(paths)
     if shared:
         return f"in {'/'.join(value for _, value in shared)}"
     coarsest = {(*pool.levels, HOST)[0] for pool in pools}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from bayplan.cli import any_topology, destination, inputs
+from bayplan.cli import any_topology, destination, files, inputs
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import error
-from bayplan.core.phrases import suggest
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.model.plan import Occupied
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.report import Batch
 from bayplan.topologies import inventory
 
@@ -18,31 +17,53 @@ def run(args: Arguments) -> int:
     """Shows the named file, of any format, or the project's topology."""
     batches = [Batch(destination.option_errors(args))]
     path, read_batches = inputs.needed_topology(args, args.words)
+    twice = files.stdin_twice((path, *args.values("occupied")))
+    if twice:
+        return finish(args, [Batch(twice)])
     batches += read_batches
     topology = any_topology.load(args, path, None, batches).topology if path else None
     if topology is None:
         return finish(args, batches)
-    level = args.value("level")
-    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
-    if level and level not in names:
-        message, hint = f'no pool of "{topology.name}" has a level "{level}"', suggest(level, names, "levels")
-        batches.append(Batch((error("T578", ("argument", "--level"), message, hint=hint),)))
-    return finish(args, batches, destination.file_writer(args, _drawn(args, topology)))
+    level = any_topology.level_of(topology, args.value("level"))
+    batches.append(Batch(any_topology.unknown_level(topology, level)))
+    busy, of_cluster = inputs.occupied(args, topology)
+    batches += of_cluster
+    return finish(args, batches, destination.file_writer(args, _drawn(args, topology, busy, level)))
 
 
-def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
+def taken(pool: Pool, occupied: Occupied) -> Mapping[str, tuple[inventory.Taken, ...]]:
+    """What runs on the nodes of a pool."""
+    from bayplan.model.plan import accelerator
+
+    cards = accelerator(pool.node.accelerator)
+    return {
+        node: tuple(inventory.Taken(each.name, each.amounts.get(cards, 0), 1) for each in occupied[node])
+        for node in pool.nodes()
+        if node in occupied
+    }
+
+
+def _drawn(args: Arguments, topology: ClusterTopology, occupied: Occupied, level: str) -> Iterator[str]:
     """The text, piece by piece."""
     counted = inventory.count(topology)
-    form, level = args.value("format", "tree"), args.value("level")
+    if args.has("free") or args.has("occupied"):
+        from bayplan.planning.capacity import free_nodes
+
+        counted = tuple(
+            inventory.with_free(each, taken(each.pool, occupied), free_nodes(topology, each.pool, occupied))
+            for each in counted
+        )
+    form = args.value("format", "tree")
     if form == "json":
         import json
 
         yield json.dumps(inventory.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":
-        from bayplan.cli import show_svg
+        from bayplan.cli.pictures import scene, svg
 
-        yield from show_svg.draw(topology, counted)
+        yield from svg.draw((scene.cluster(topology, occupied),))
     else:
         from bayplan.cli import show_tree
 
-        yield from show_tree.draw(topology, counted, HOST_LEVEL if args.has("all") and not level else level)
+        lowest = HOST_LEVEL if args.has("all") and not level else level
+        yield from show_tree.draw(topology, counted, lowest, "now" if args.has("occupied") else "if nothing runs")

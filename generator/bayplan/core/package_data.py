@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGED = os.path.join(_PACKAGE, "_data")
@@ -28,6 +31,28 @@ def data_text(*parts: str) -> str:
     """The text of a data file."""
     with open(data_path(*parts), encoding="utf-8") as file:
         return file.read()
+
+
+@cache
+def json_schema(name: str) -> Mapping[str, Any]:
+    """A JSON Schema: `json_schema("workflow")`."""
+    import json
+
+    data: Mapping[str, Any] = json.loads(data_text("schemas", f"{name}.json"))
+    return data
+
+
+def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """The references that a part of a JSON Schema follows, and the part with the keys of their targets."""
+    refs: tuple[str, ...] = ()
+    while "$ref" in schema:
+        ref = schema["$ref"]
+        target = root
+        for step in ref.removeprefix("#/").split("/"):
+            target = target[step]
+        schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+        refs = (*refs, ref)
+    return refs, schema
 
 
 def table(*parts: str) -> str:

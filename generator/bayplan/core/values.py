@@ -8,8 +8,9 @@ getters and one constructor. Python 3.14 stores annotations differently, and use
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING or sys.version_info >= (3, 14):
@@ -76,6 +77,11 @@ else:
 
 T = TypeVar("T")
 K = TypeVar("K")
+
+
+def common(paths: Iterable[Sequence[T]]) -> tuple[T, ...]:
+    """The common beginning of all paths."""
+    return tuple(steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, zip(*paths, strict=False)))
 
 
 def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:

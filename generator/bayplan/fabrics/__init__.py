@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.pod import host_network
+from bayplan.kube.objects import mapping
+from bayplan.kube.pod import host_network, host_ports
 from bayplan.model.plan import allocator
 from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
 from bayplan.model.workflow import Attachment, PodSet
@@ -96,7 +97,7 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
     """Things of which a node has a fixed number that its file does not state: key with the bound -> a pod's request.
 
     Claimed cards are not a resource of the node. A rail that names its card serves one pod; a node has as many other
-    cards as its fabric has rails. In the node's network, only one pod can use a port. `master`: the port of rank 0.
+    cards as its fabric has rails. Only one pod can use a port of the node. `master`: the port of rank 0.
     """
     fabric = fabric_of(spec, topology)
     bounds: dict[str, int] = {}
@@ -106,9 +107,12 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
                 named = rail.hca or rail.device or rail.selectors
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
                 bounds[key] = bounds.get(key, 0) + 1
-    if on_host(spec, fabric, pool):
-        bounds |= {f"1:port {port} of the node": 1 for port in (*spec.ports.values(), *((master,) if master else ()))}
-    return bounds
+    shared = on_host(spec, fabric, pool)
+    templates = (mapping(each, "spec") for each in (spec.template, pool.template if pool else {}))
+    ports = [port for template in templates for port in host_ports(template, shared)]
+    if shared:
+        ports += (*spec.ports.values(), *((master,) if master else ()))
+    return bounds | {f"1:port {port} of the node": 1 for port in ports}
 
 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bayplan.kube import quantity
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import is_kind, items, mapping, number_in, text
 from bayplan.kube.objects import name as name_of
@@ -15,7 +16,6 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator
 
 PLUGIN, CLAIMED, HAMI = "device-plugin", "dra", "hami"
-DEFAULT = "nvidia.com/gpu"
 
 Claims = Mapping[tuple[str, str], Mapping[str, int]]
 """(namespace, name of a claim template) -> how many devices of each device class it requests."""
@@ -58,8 +58,7 @@ def _shared(accelerator: Accelerator, kind: AcceleratorKind, container: Any) -> 
     own, limits = names(kind), mapping(container, "resources", "limits")
 
     def amount(name: str) -> int:
-        text = str(limits.get(name, "")) if name else ""
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+        return quantity.whole(str(limits.get(name, "")) if name else "", 11)
 
     memory, percentage, cores = (amount(name) for name in (own.memory, own.percentage, own.cores))
     memory_share = str(memory * own.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
@@ -68,7 +67,7 @@ def _shared(accelerator: Accelerator, kind: AcceleratorKind, container: Any) -> 
 
 
 def _count(kind: AcceleratorKind) -> str:
-    return kind.resources.get("count", DEFAULT)
+    return kind.count_resource
 
 
 def resources(topology: ClusterTopology) -> frozenset[str]:

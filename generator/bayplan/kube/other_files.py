@@ -95,5 +95,5 @@ def _manifest(data: Any, name: str) -> OtherFile | None:
     if key in WORKLOADS:
         annotate = "annotate it with `bayplan.dev/placement: required=LEVEL`"
         hint = f"{annotate}, then run `{PLACE} < {name}`; or find its mistakes with {lint}"
-        return OtherFile(f"a Kubernetes {kind}", hint)
+        return OtherFile(f"a Kubernetes {kind}", f"{hint}; `plan` and `check` read it as it is")
     return OtherFile(f"a Kubernetes {kind}", f"find its mistakes with {lint}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.objects import get, non_empty
+from bayplan.kube import quantity
+from bayplan.kube.objects import get, items, non_empty, text
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
@@ -349,6 +350,19 @@ def host_network(spec: PodSet, pool: Pool | None) -> bool | None:
     return next((bool(value) for value in values if value is not None), None)
 
 
+def host_ports(spec: Mapping[str, Any], on_host: bool = False) -> Iterator[int]:
+    """The TCP ports of the node that the containers and sidecars of a pod name.
+
+    `on_host`: the pod is in the node's network, where the API server sets `hostPort` of every port.
+    """
+    before = (each for each in items(spec, "initContainers") if get(each, "restartPolicy") == "Always")
+    for container in (*items(spec, "containers"), *before):
+        for port in items(container, "ports"):
+            number = get(port, "hostPort") or (on_host and get(port, "containerPort"))
+            if isinstance(number, int) and number and text(port, "protocol") in ("", "TCP"):
+                yield number
+
+
 def may_share_address(everyone: Sequence[tuple[PodSet, Pool | None]], total: int) -> bool:
     """Whether two of these pods in their nodes' network may be on one node. `total`: how many pods they are."""
     ports = [set(spec.ports.values()) for spec, _ in everyone]
@@ -370,8 +384,7 @@ MPI_KEYS = "/etc/mpi/ssh"
 
 def mpi_slots(spec: PodSet) -> int:
     """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
-    own = spec.env.get("MPI_SLOTS", "")
-    slots = int(own) if own.isdecimal() and len(own) < 10 else 0
+    slots = quantity.whole(spec.env.get("MPI_SLOTS", ""), 9)
     return slots or (spec.accelerator.per_pod if spec.accelerator else 0) or 1
 
 

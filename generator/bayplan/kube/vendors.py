@@ -125,7 +125,7 @@ def _filled(row: Names, chip: str) -> Names:
 
 def names(kind: AcceleratorKind) -> Names:
     """The names of a kind: the defaults for its count, overridden by the topology."""
-    own, count = kind.resources, kind.resources.get("count", NVIDIA)
+    own, count = kind.resources, kind.count_resource
     row = of_count(count) or _renamed(kind, count)
     return row._replace(
         memory=own.get("memory", row.memory),

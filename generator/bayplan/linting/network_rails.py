@@ -20,8 +20,6 @@ from bayplan.linting.network_index import AttachedPods, NetworkIndex, device_req
 from bayplan.linting.objects import LintContext
 from bayplan.model.topology import Fabric
 
-COUNT = "nvidia.com/gpu"
-
 
 def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M862: a pod that requests all GPUs of its node, but not all rails of the fabric."""
@@ -44,7 +42,7 @@ def _all_gpus(pods: AttachedPods, fabric: Fabric, context: LintContext) -> int:
     for pool in pools_of(context.topology, fabric.name):
         kind = context.topology.accelerators.get(pool.node.accelerator)
         cards = pool.node.accelerators
-        if kind and cards > 1 and wanted.get(kind.resources.get("count", COUNT), 0) >= cards:
+        if kind and cards > 1 and wanted.get(kind.count_resource, 0) >= cards:
             return cards
     return 0
 

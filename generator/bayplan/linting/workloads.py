@@ -278,6 +278,6 @@ def _whole_node(pod: HamiPod, context: LintContext) -> bool:
 def _largest_node(resource: str, context: LintContext) -> int | None:
     """The most cards of a resource that a node has; None if the topology does not know the resource."""
     kinds = context.topology.accelerators
-    own = {name for name, kind in kinds.items() if kind.resources.get("count", "nvidia.com/gpu") == resource}
+    own = {name for name, kind in kinds.items() if kind.count_resource == resource}
     pools = [pool.node.accelerators for pool in context.topology.pools if pool.node.accelerator in own]
     return max(pools, default=None)

@@ -85,14 +85,15 @@ def _located(data: Any, key: Key) -> Any:
 def _fields(path: str, before: Any, after: Any, live: bool) -> Iterator[Field]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in [*after, *(key for key in before if key not in after and not live)]:
-            yield from _fields(_inside(path, str(key)), before.get(key), after.get(key), live)
+            yield from _fields(inside(path, str(key)), before.get(key), after.get(key), live)
     elif isinstance(before, list | tuple) and isinstance(after, list | tuple):
         yield from _entries(path, before, after, live)
-    elif not _same(before, after):
+    elif not same(before, after):
         yield Field(path or ".", before, after)
 
 
-def _inside(path: str, key: str) -> str:
+def inside(path: str, key: str) -> str:
+    """The path of a key in a mapping: `spec.queue`, `labels["a.b/c"]`."""
     return (f"{path}.{key}" if path else key) if key.replace("-", "").replace("_", "").isalnum() else f'{path}["{key}"]'
 
 
@@ -113,7 +114,8 @@ def _named(entries: Sequence[Any]) -> dict[str, Any] | None:
     return None if "" in by_name or len(by_name) < len(entries) else by_name
 
 
-def _same(before: Any, after: Any) -> bool:
+def same(before: Any, after: Any) -> bool:
+    """Whether Kubernetes treats two values in the same way."""
     if before == after or (before in EMPTY and after in EMPTY):
         return True
     try:  # the API server normalises quantities: 1000m is 1

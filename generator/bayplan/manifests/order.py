@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.kube.pod import COMPUTE_DOMAIN_API, CONFIG_MAP_LIMIT, decoded_size
@@ -138,7 +139,7 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
     """Kind and name of the object, or of each of many, and of objects that a driver or a controller creates from it."""
     own = head(document)
     for row in document.rows if isinstance(document, Many) else ((),):
-        yield own["kind"], _filled(own["metadata"]["name"], row)
+        yield own["kind"], str(_expanded(own["metadata"]["name"], row))
     if own["apiVersion"] == COMPUTE_DOMAIN_API:
         yield "ResourceClaimTemplate", own["spec"]["channel"]["resourceClaimTemplate"]["name"]
     if "svc" in own.get("spec", {}).get("plugins", ()):  # Volcano 1.15, job/plugins/svc/svc.go
@@ -150,9 +151,21 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
             yield from (("Job", f"{own['metadata']['name']}-{each['name']}-{n}") for n in range(each["replicas"]))
 
 
-def _filled(value: str | Slot | Iterable[str | Slot], row: tuple[str | int, ...]) -> str:
-    if isinstance(value, str):
-        return value
+def expanded(documents: Iterable[Item]) -> Iterator[Manifest]:
+    """Every Kubernetes object of the documents."""
+    for each in documents:
+        if isinstance(each, Many):
+            yield from (_expanded(each.skeleton, row) for row in each.rows)
+        elif not isinstance(each, File):
+            yield _expanded(each, ())
+
+
+def _expanded(value: Any, row: Sequence[str | int]) -> Any:
+    """A skeleton with the values of a row, as lists and mappings."""
     if isinstance(value, Slot):
-        return str(row[value.column])
-    return "".join(_filled(part, row) for part in value)
+        return row[value.column] if value.form == "number" else str(row[value.column])
+    if isinstance(value, Mapping):
+        return {_expanded(key, row): _expanded(each, row) for key, each in value.items()}
+    if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
+        return "".join(str(_expanded(part, row)) for part in value)
+    return [_expanded(each, row) for each in value] if isinstance(value, list | tuple) else value

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest, Object
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Occupant, Plan
 from bayplan.text.document import Document
 
 Path = tuple[str | int, ...]
@@ -82,6 +82,7 @@ class AugmentRequest(NamedTuple):
     accept: frozenset[str] = frozenset()
     hooks: bool = False  # whether objects with `helm.sh/hook` may be selected
     shared: bool = False
+    occupied: Mapping[str, tuple[Occupant, ...]] = {}  # what runs in the cluster
 
 
 class Change(NamedTuple):

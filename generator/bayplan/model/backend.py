@@ -131,6 +131,7 @@ FEATURES: Mapping[str, Feature] = {
     "priority": Feature("priority classes (`priorityClassName`)", code="F683"),
     "preemptible": Feature("preemptibility (`preemptible`)", code="F684"),
     "depends-on": Feature("gangs that wait for others (`dependsOn`)", "predecessors", "F606", True),
+    "at-once": Feature("copies that wait for others (`atOnce`)", "podSet instances a copy", "F606", True),
     "lead": Feature("a podSet that ends the gang (`lead`)", code="F607"),
     "nonlead-failures": Feature("any failure as the end of the gang (`ignoreNonleadFailures: false`)", code="F649"),
     "retries": Feature("pods that start again after an exit code (`retryOnExitCodes`)", code="F695"),
@@ -156,6 +157,9 @@ FEATURES: Mapping[str, Feature] = {
 }
 """Every feature that a plan may need from any scheduler: one row of `bayplan schedulers` each. The `FEATURES` of a
 backend have those that concern only this scheduler, such as the length of a name that it derives."""
+
+CHAINED = "chained-copies"
+"""The feature of backends that cannot admit copies one after another in one workload (`atOnce`)."""
 
 Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]

@@ -6,7 +6,8 @@ contain a difference between the groups, so the scheduler itself must be able to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.model.backend import Feature, Lower, Support, Word
@@ -115,6 +116,7 @@ class Existing(NamedTuple):
     support: tuple[Support, ...]
     place: Lower = _nothing
     queue_label: str = ""  # the label that names the queue of such a workload; empty if it has no such label
+    ask: Callable[..., Any] | None = None  # what manifests request already: an `Ask` of kube/asked.py
 
 
 NOT_YET = Existing(

@@ -1,6 +1,6 @@
 """A workflow bound to a cluster: names, pools and ranks of every group instance, without terms of a scheduler."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from bayplan.core.diagnostics import Route
@@ -117,6 +117,42 @@ class GangPlan(NamedTuple):
     root: Unit
     compute_domains: tuple[ComputeDomain, ...] = ()
     after: tuple[str, ...] = ()  # object names of the gangs that must complete first
+    previous: str = ""  # object name of the copy that must end first (`atOnce`); empty: of none
+
+
+# Amounts of a node are thousandths. Besides Kubernetes resource names there are `accelerator:NAME` (cards),
+# `imex-channel` (one a node), `whole-node` (one a node) and things of which a node has a fixed number.
+
+ONE = 1000
+CHANNEL = "imex-channel"
+WHOLE = "whole-node"
+SLOTS = "pods"
+
+OPEN = ("cpu", "memory", "ephemeral-storage")
+"""Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
+
+BOUNDED = "at-most:"
+"""The prefix of things of which a node has a fixed number, which follows: `at-most:1:port 80 of the node`."""
+
+
+def accelerator(name: str) -> str:
+    """The key of an accelerator kind."""
+    return f"accelerator:{name}"
+
+
+class Occupant(NamedTuple):
+    """What one workload takes of one node: a workload of others, or one that is planned before this one.
+
+    `amounts` have the names above.
+    """
+
+    name: str  # as users know it: "team-b/train-7"
+    pods: int
+    amounts: Mapping[str, int]
+
+
+Occupied = Mapping[str, tuple[Occupant, ...]]
+"""Node -> what runs there."""
 
 
 class Plan(NamedTuple):
@@ -127,6 +163,7 @@ class Plan(NamedTuple):
     namespace: str
     queue: str
     gangs: tuple[GangPlan, ...]
+    occupied: Mapping[str, tuple[Occupant, ...]] = {}  # by other workloads; only the proof reads it
 
 
 def walk(unit: Unit) -> Iterator[Unit]:

@@ -1,6 +1,6 @@
 """The cluster: pools of equal nodes, each a tree of levels."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -155,6 +155,14 @@ class Pool(NamedTuple):
         domains = tuple(each._replace(nodes=names(each.nodes)) for each in self.domains)
         return self._replace(domains=domains, unusable={why: names(nodes) for why, nodes in self.unusable.items()})
 
+    def without(self, gone: frozenset[str]) -> "Pool":
+        """The pool in which its nodes among these are unusable, with `removed` as the only reason."""
+        if gone.isdisjoint(self.nodes()):
+            return self
+        others = {why: tuple(each for each in nodes if each not in gone) for why, nodes in self.unusable.items()}
+        out = (*others.pop("removed", ()), *(each for each in self.nodes() if each in gone))
+        return self._replace(unusable={**{why: nodes for why, nodes in others.items() if nodes}, "removed": out})
+
     def level(self, name: str) -> Level | None:
         """The level of that name, including the host level."""
         return next((level for level in (*self.levels, HOST) if level.name == name), None)
@@ -183,6 +191,11 @@ class AcceleratorKind(NamedTuple):
     link_zones: tuple[tuple[int, ...], ...] = ()  # indices of cards with the fastest links between them
     topology_annotated: bool | None = None  # MetaX: whether all nodes have annotations of links; None: unknown
 
+    @property
+    def count_resource(self) -> str:
+        """The extended resource that counts its cards, or the slices of its profile."""
+        return self.resources.get("count", "nvidia.com/gpu")
+
 
 class Namespace(NamedTuple):
     """A namespace in which workloads run."""
@@ -195,6 +208,51 @@ class Namespace(NamedTuple):
     image_pull_secrets: tuple[str, ...] = ()
 
 
+GPU = "gpu"
+"""The resource of a quota that counts whole cards of all kinds which device plugins offer."""
+
+
+class Quota(NamedTuple):
+    """How much of one resource a queue has, in thousandths. None: not stated, so it does not limit.
+
+    `guaranteed`: its own share, of which others use what it leaves. `limit`: the most that it can ever hold.
+    """
+
+    resource: str  # a Kubernetes resource, or GPU
+    pool: str = ""  # only on nodes of this pool; empty: of all pools together
+    guaranteed: int | None = None
+    limit: int | None = None
+
+
+def card_resource(topology: "ClusterTopology") -> str:
+    """The extended resource of all cards; empty if kinds of cards have different ones."""
+    names = {
+        kind.count_resource
+        for kind in topology.accelerators.values()
+        if not kind.profile and "device-plugin" in kind.allocators
+    }
+    return names.pop() if len(names) == 1 else ""
+
+
+class Queue(NamedTuple):
+    """A queue of a scheduler. Workflows name those that are not the parent of others."""
+
+    name: str
+    parent: str = ""
+    quotas: tuple[Quota, ...] = ()
+
+
+def leaves(queues: Collection[Queue]) -> tuple[str, ...]:
+    """The names of the queues that are not the parent of others: workflows can name them."""
+    parents = {each.parent for each in queues}
+    return tuple(each.name for each in queues if each.name not in parents)
+
+
+def named_queues(*names: str) -> tuple[Queue, ...] | None:
+    """Queues without numbers; None for no names, so that any queue is accepted."""
+    return tuple(map(Queue, names)) or None
+
+
 class ClusterTopology(NamedTuple):
     """The whole cluster topology file."""
 
@@ -202,7 +260,7 @@ class ClusterTopology(NamedTuple):
     pools: Annotated[tuple[Pool, ...], Encoded("")]
     versions: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}  # scheduler, namespace, queue, priorityClassName
-    queues: tuple[str, ...] | None = None  # None: not given, any queue is accepted
+    queues: Annotated[tuple[Queue, ...] | None, Encoded("")] = None  # None: not given, any queue is accepted
     schedulers: Mapping[str, Mapping[str, Any]] = {}
     accelerators: Annotated[Mapping[str, AcceleratorKind], Encoded(read=partial(decode_named, AcceleratorKind))] = {}
     fabrics: Annotated[Mapping[str, Fabric], Encoded(read=partial(decode_named, Fabric))] = {}
@@ -215,9 +273,19 @@ class ClusterTopology(NamedTuple):
     cluster_domain: str = "cluster.local"
     read: str = ""  # the day on which its sources were read: 2026-11-22
 
+    @property
+    def paths(self) -> Mapping[str, tuple[str, ...]]:
+        """Node -> the path of its finest domain."""
+        return {node: domain.path for pool in self.pools for domain in pool.domains for node in domain.nodes}
+
     def pool(self, name: str) -> Pool | None:
         """The pool of that name."""
         return next((pool for pool in self.pools if pool.name == name), None)
+
+    def without(self, nodes: Iterable[str]) -> "ClusterTopology":
+        """The topology in which these nodes are unusable, with `removed` as the only reason."""
+        gone = frozenset(nodes)
+        return self._replace(pools=tuple(pool.without(gone) for pool in self.pools))
 
     def level_label(self, pool: str, level: str) -> str:
         """The node label of a pool's level; empty for no level."""
@@ -234,6 +302,32 @@ class ClusterTopology(NamedTuple):
         """The URL of the store of a pool's pods; empty if they have none."""
         own_pool = self.pool(pool)
         return (own_pool.data_store if own_pool else "") or self.data_store
+
+    @property
+    def queue_names(self) -> tuple[str, ...] | None:
+        """The queues that workflows can name. None: any."""
+        return None if self.queues is None else leaves(self.queues)
+
+    @property
+    def queues_or_default(self) -> tuple[Queue, ...]:
+        """The queues of the file, or else the default queue of workflows, without numbers."""
+        default = self.defaults.get("queue")
+        return self.queues or ((Queue(default),) if default else ())
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether any queue has numbers."""
+        return any(each.quotas for each in self.queues or ())
+
+    def ancestry(self, name: str) -> Iterator[tuple[int, Queue]]:
+        """The queue of that name and its parents, each with its number in the file."""
+        numbers = {each.name: number for number, each in enumerate(self.queues or ())}
+        seen: set[str] = set()
+        while name in numbers and name not in seen:
+            seen.add(name)
+            queue = (self.queues or ())[numbers[name]]
+            yield numbers[name], queue
+            name = queue.parent
 
     def scheduler_name(self, scheduler: str, default: str) -> str:
         """The `schedulerName` of a scheduler: its name in this cluster, otherwise its default name."""

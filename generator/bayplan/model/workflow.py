@@ -162,6 +162,7 @@ class Gang(NamedTuple):
     placement: Placement = Placement()
     workload: str = "auto"
     replicas: int = 1
+    at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none
     barrier: str = "none"  # none | gang | group
     lead: str = ""
@@ -176,6 +177,11 @@ class Gang(NamedTuple):
     backends: Mapping[str, Mapping[str, Any]] = {}
     groups: tuple[Group, ...] = ()
     pod_sets: tuple[PodSet, ...] = ()
+
+
+def proven_copies(gang: Gang) -> int:
+    """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
+    return gang.replicas if gang.workload == "lws" else gang.at_once or 1
 
 
 UNWRAPPED = ("pods", "sbatch")

@@ -110,7 +110,15 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
         for copy in range(other.replicas)
     )
     copies = range(gang.replicas)
-    plans = tuple(GangPlan(gang_name(workflow, gang, n), gang, route, n, root, after=after) for n in copies)
+    plans = tuple(
+        GangPlan(
+            gang_name(workflow, gang, n),
+            *(gang, route, n, root),
+            after=after,
+            previous=gang_name(workflow, gang, n - gang.at_once) if gang.at_once and n >= gang.at_once else "",
+        )
+        for n in copies
+    )
     return Outcome(plans, diagnostics)
 
 

@@ -140,7 +140,7 @@ def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
 
 
 def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
-    """Gangs connected by `dependsOn`, in file order."""
+    """Gangs connected by `dependsOn`, and copies connected by `atOnce`, in file order."""
     leader = {gang.name: gang.name for gang in gangs}
 
     def first(name: str) -> str:
@@ -149,7 +149,7 @@ def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
         return name
 
     for gang in gangs:
-        for other in gang.after:
+        for other in (*gang.after, *filter(None, (gang.previous,))):
             leader[first(gang.name)] = first(other)
     by_first: dict[str, list[GangPlan]] = {}
     for gang in gangs:
@@ -204,11 +204,11 @@ def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:
 
 
 def _name(plan: Plan, family: Family) -> str:
-    """A gang's own name. A workload of several gangs gets the name of the workflow, or of its first gang.
+    """A gang's own name, or that of the first of its copies. Otherwise that of the workflow, or of the first gang.
 
     The whole workflow decides, so that `--gang` does not change a name.
     """
-    if len(family) == 1:
+    if len({gang.gang.name for gang in family}) == 1:
         return family[0].name
     tied = {name for gang in plan.workflow.gangs for name in (gang.name, *gang.depends_on) if gang.depends_on}
     gangs = {gang.gang.name for gang in family}

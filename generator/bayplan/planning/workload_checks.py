@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_sha
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
+from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures
@@ -327,7 +328,7 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
 
 def _left_running(workload: Workload) -> Iterator[Diagnostic]:
     """P519: a lead ends its gang, but a shared JobSet does not stop the gang's other pods, which keep their nodes."""
-    waited_for = {name for gang in workload.gangs for name in gang.after}
+    waited_for = {name for gang in workload.gangs for name in (*gang.after, gang.previous)}
     for gang in workload.gangs:
         others = [pods for pods in all_pods(gang.root) if pods.spec.name != gang.gang.lead]
         if gang.gang.lead and others and gang.name in waited_for and gang.copy == 0:
@@ -459,6 +460,20 @@ def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 def _ignored(pods: Pods, key: str, message: str, hint: str) -> Diagnostic:
     return warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
+
+
+# What runs in the cluster, and has the name of the workflow.
+
+
+def running(plan: Plan, occupied: Occupied, refused: bool) -> Iterator[Diagnostic]:
+    """P569: gangs that already run count as others. A warning if the workflow does not fit beside them."""
+    names = {f"{plan.namespace}/{gang.name}" for gang in plan.gangs}
+    found = Counter(each.name for there in occupied.values() for each in there if each.name in names)
+    for name, nodes in sorted(found.items()):
+        message = f"{name} already runs on {count(nodes, 'node')}, and bayplan counts it like the workloads of others"
+        hint = "if the workflow replaces it, leave its pods out of the file of --occupied"
+        report = warning if refused else info
+        yield report("P569", ("workflow", "metadata", "name"), message, hint=hint)
 
 
 # Preferences that no placement can meet: an info each, because the workflow still runs.

@@ -50,6 +50,11 @@ def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     return tuple(sorted(unique, key=_order))
 
 
+def places(routes: Sequence[Route], batch: Batch) -> list[Place | None]:
+    """The places of routes in the sources of a batch. None: the route is in none of them."""
+    return [place for place, _ in _places([_source_route(route, batch.origins) for route in routes], batch.sources)]
+
+
 def _first(batch: Batch) -> Batch:
     """The batch with its first findings, errors before others. R158: it has more.
 

@@ -92,7 +92,7 @@ SOURCES: tuple[Source, ...] = (
         objects=True,
         nodes=False,
         to="kueue",
-        losses=f"flavors default_queue {SETTINGS} {NODE} every_node {NAMES} {LEVEL} {NODELESS}",
+        losses=f"default_queue kueue_quotas flavors {SETTINGS} {NODE} every_node {NAMES} {LEVEL} {NODELESS}",
     ),
     Source(
         *("slurm", "slurm.topology_yaml"),
@@ -193,7 +193,7 @@ SOURCES: tuple[Source, ...] = (
         objects=True,
         nodes=False,
         to="kai",
-        losses=f"default_queue {SETTINGS} {NODE} {PLACEMENT} {NAMES} {LEVEL} {NODELESS} lists numbered",
+        losses=f"default_queue kai_quotas {SETTINGS} {NODE} {PLACEMENT} {NAMES} {LEVEL} {NODELESS} lists numbered",
     ),
     Source(
         *("resource-slices", "resource_slices"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import NamedTuple, common, grouped
 from bayplan.kube.objects import flattened, mapping, non_empty
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
@@ -142,16 +142,11 @@ def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tu
     above = grouped(((node.levels, node.path[-1]), node.path[:-1]) for node in linked)
     depth: dict[tuple[Level, ...], int] = {}
     for (levels, _), paths in above.items():
-        depth[levels] = min(depth.get(levels, len(levels)), _shared([*dict.fromkeys(paths)]))
+        depth[levels] = min(depth.get(levels, len(levels)), len(common(dict.fromkeys(paths))))
     crossed = {levels: kept for levels, kept in depth.items() if kept < len(levels) - 1}
     return [_above(node, crossed) for node in nodes], tuple(
         _crossed(levels, kept, at) for levels, kept in crossed.items()
     )
-
-
-def _shared(paths: Sequence[tuple[str, ...]]) -> int:
-    """The length of the common prefix of all paths."""
-    return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
 
 
 def _above(node: SourceNode, crossed: Mapping[tuple[Level, ...], int]) -> SourceNode:

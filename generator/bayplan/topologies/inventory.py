@@ -12,6 +12,7 @@ from typing import Any
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.fabrics import pools_of
 from bayplan.kube.objects import non_empty
+from bayplan.model.plan import ONE
 from bayplan.model.topology import ClusterTopology, Fabric, Level, Pool
 from bayplan.topologies import hostlist
 
@@ -62,6 +63,29 @@ class LevelCount(NamedTuple):
     plan: int | None = None
 
 
+class Taken(NamedTuple):
+    """What one workload takes of a unit: thousandths of cards, and a part of how many nodes."""
+
+    name: str
+    accelerators: int
+    nodes: int
+
+
+class Free(NamedTuple):
+    """The usable nodes of a unit: free ones, those with some free cards, full ones; thousandths of all cards.
+
+    Without cards, a node is full if anything runs there. `planned`: the free nodes that may be planned now.
+    """
+
+    free: int
+    planned: int
+    partly: int
+    full: int
+    accelerators: int
+    free_accelerators: int
+    takers: tuple[Taken, ...]  # the largest first
+
+
 class PoolCount(NamedTuple):
     """One pool."""
 
@@ -70,11 +94,48 @@ class PoolCount(NamedTuple):
     levels: tuple[LevelCount, ...]
     units: tuple[Unit, ...]
     reasons: Mapping[str, str]  # node -> why it is unusable
+    free: Mapping[Path, Free] = {}  # path of each unit -> what is free; () is the pool
+    taken: Mapping[str, tuple[Taken, ...]] = {}  # node -> what runs there
 
 
 def count(topology: ClusterTopology) -> tuple[PoolCount, ...]:
     """Every pool, counted."""
     return tuple(map(_pool, topology.pools))
+
+
+def with_free(counted: PoolCount, taken: Mapping[str, tuple[Taken, ...]], planned: Mapping[Path, int]) -> PoolCount:
+    """The same with what is free, and groups of free nodes.
+
+    `taken`: node -> what runs there; `planned`: path of a unit -> its free nodes that may be planned.
+    """
+    pool, free = counted.pool, dict[Path, list[tuple[str, ...]]]()
+    for domain in pool.domains:
+        usable = tuple(node for node in domain.nodes if node not in counted.reasons)
+        for depth in range(len(domain.path) + 1):
+            free.setdefault(domain.path[:depth], []).append(usable)
+    found = {path: _free(pool, nodes, taken, planned.get(path, 0)) for path, nodes in free.items()}
+    levels = []
+    for depth, level in enumerate(counted.levels, 1):
+        units = [each.planned for path, each in found.items() if len(path) == depth]
+        levels.append(level._replace(fits=tuple(_fit(fit.size, units) for fit in level.fits)))
+    return counted._replace(levels=tuple(levels), free=found, taken=taken)
+
+
+def _free(pool: Pool, groups: list[tuple[str, ...]], taken: Mapping[str, tuple[Taken, ...]], planned: int) -> Free:
+    cards = pool.node.accelerators * ONE
+    states, left, takers = Counter[str](), 0, dict[str, Taken]()
+    for node in (node for nodes in groups for node in nodes):
+        here = taken.get(node, ())
+        unused = max(0, cards - sum(each.accelerators for each in here))
+        free = unused == cards and (cards or not here)
+        states["free" if free else "partly" if unused else "full"] += 1
+        left += unused
+        for name, accelerators, _ in here:
+            before = takers.get(name, Taken(name, 0, 0))
+            takers[name] = Taken(name, before.accelerators + accelerators, before.nodes + 1)
+    ordered = sorted(takers.values(), key=lambda each: (-each.accelerators, -each.nodes, each.name))
+    total = cards * states.total()
+    return Free(states["free"], planned, states["partly"], states["full"], total, left, tuple(ordered))
 
 
 def _pool(pool: Pool) -> PoolCount:
@@ -120,7 +181,7 @@ def _level(level: Level, units: Sequence[Amount], sizes: Sequence[int]) -> Level
         len(units),
         _counted(each.nodes for each in units),
         _counted(each.usable for each in units),
-        tuple(_fit(size, units) for size in sizes),
+        tuple(_fit(size, [each.planned for each in units]) for size in sizes),
         level.nvlink,
         level.plan,
     )
@@ -130,9 +191,10 @@ def _counted(numbers: Iterator[int]) -> dict[int, int]:
     return dict(sorted(Counter(numbers).items(), reverse=True))
 
 
-def _fit(size: int, units: Sequence[Amount]) -> Fit:
-    groups = sum(each.planned // size for each in units)
-    return Fit(size, groups, sum(each.planned for each in units) - groups * size)
+def _fit(size: int, planned: Sequence[int]) -> Fit:
+    """`planned`: the nodes of each unit that may be planned."""
+    groups = sum(nodes // size for nodes in planned)
+    return Fit(size, groups, sum(planned) - groups * size)
 
 
 def _group_sizes(pool: Pool, total: Amount) -> tuple[int, ...]:
@@ -198,8 +260,9 @@ def _pool_data(counted: PoolCount, level: str) -> dict[str, Any]:
         "accelerator": pool.node.accelerator or None,
         "accelerators": pool.node.accelerators * counted.amount.nodes,
         **_amount_data(counted.amount),
+        **_free_data(counted, ()),
         "levels": list(map(_level_data, counted.levels)),
-        "domains": [_unit_data(each, depth) for each in counted.units],
+        "domains": [_unit_data(counted, each, depth) for each in counted.units],
         "unusableNodes": {reason: hostlist.compress(names) for reason, names in pool.unusable.items()},
     }
 
@@ -230,12 +293,32 @@ def _sizes_data(sizes: Mapping[int, int], word: str) -> list[dict[str, int]]:
     return [{word: size, "domains": units} for size, units in sizes.items()]
 
 
-def _unit_data(unit: Unit, depth: int) -> dict[str, Any]:
+def _unit_data(counted: PoolCount, unit: Unit, depth: int) -> dict[str, Any]:
     below = unit.below if len(unit.path) < depth else ()
     return {
         "level": unit.level or None,
         "path": "/".join(unit.path),
         **_amount_data(unit.amount),
+        **_free_data(counted, unit.path),
         **non_empty(nvlinkDomain=unit.nvlink_domain, nodeNames=hostlist.compress(unit.members)),
-        **non_empty(domains=[_unit_data(each, depth) for each in below]),
+        **non_empty(domains=[_unit_data(counted, each, depth) for each in below]),
+    }
+
+
+def _free_data(counted: PoolCount, path: Path) -> dict[str, Any]:
+    if path not in counted.free:
+        return {}
+    free = counted.free[path]
+    return {
+        "free": {
+            "nodes": free.free,
+            "planned": free.planned,
+            "partlyFree": free.partly,
+            "full": free.full,
+            "accelerators": free.free_accelerators / ONE,
+            "occupants": [
+                {"name": each.name, "accelerators": each.accelerators / ONE, "nodes": each.nodes}
+                for each in free.takers
+            ],
+        }
     }

@@ -18,7 +18,19 @@ from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.target import Target
-from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
+from bayplan.model.topology import (
+    GPU,
+    HOST,
+    HOST_LEVEL,
+    HOSTNAME_LABEL,
+    ClusterTopology,
+    Level,
+    NodeShape,
+    Pool,
+    Queue,
+    Quota,
+    leaves,
+)
 from bayplan.topologies import native
 from bayplan.topologies.grouping import CLIQUE, dns_label, free, kube_objects, toleration
 
@@ -35,8 +47,7 @@ NO_QUOTA = ("pods",)
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """One Topology for each list of levels, and a flavor for each pool; with queues, also their objects."""
     api = api_version(target)
-    queues = (_cluster_queue(topology, api), *_local_queues(topology, api)) if queue_names(topology) else ()
-    return (*_topologies(topology, api), *_flavors(topology, api), *queues)
+    return (*_topologies(topology, api), *_flavors(topology, api), *_queue_objects(topology, api))
 
 
 def api_version(target: Target) -> str:
@@ -74,31 +85,76 @@ def node_labels(pool: Pool) -> Mapping[str, str]:
     return pool.node.node_selector or EVERY_NODE
 
 
-def _cluster_queue(topology: ClusterTopology, api: str) -> Manifest:
-    """One queue for all pools and every namespace. Its quota is the sum of what all nodes offer."""
+def _queue_objects(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
+    """A ClusterQueue for each queue with numbers and each parent of other queues, and one for all queues without.
+
+    A parent of ClusterQueues is their cohort. Each queue that workflows can name has LocalQueues.
+    """
+    listed = topology.queues_or_default
+    own = {each.name: each for each in listed}
+    behind = {name: _cluster_queue_of(own[name], listed) for name in leaves(listed)}
+    for each in dict.fromkeys(behind.values()):
+        yield _cluster_queue(topology, own.get(each), each or cluster_queue_name(topology), api)
+    for where in tuple(topology.namespaces) or ("",):
+        for queue, each in behind.items():
+            yield {
+                "apiVersion": api,
+                "kind": "LocalQueue",
+                "metadata": {"name": queue, **non_empty(namespace=where)},
+                "spec": {"clusterQueue": each or cluster_queue_name(topology)},
+            }
+
+
+def _cluster_queue_of(queue: Queue, queues: Sequence[Queue]) -> str:
+    """The ClusterQueue behind a queue: itself, its parent unless that is a cohort, or "" for the common one."""
+    cohorts = {each.parent for each in queues if each.quotas or each.name not in leaves(queues)}
+    return queue.name if queue.quotas or queue.parent in cohorts else queue.parent
+
+
+def _cluster_queue(topology: ClusterTopology, queue: Queue | None, name: str, api: str) -> Manifest:
+    """A queue for all pools and every namespace. What it does not state is the sum of what all nodes offer."""
     covered = covered_resources(topology)
+    cohort = queue.parent if queue else ""
     return {
         "apiVersion": api,
         "kind": "ClusterQueue",
-        "metadata": {"name": cluster_queue_name(topology)},
+        "metadata": {"name": name},
         "spec": {
+            **non_empty(**{"cohortName" if api.endswith("v1beta2") else "cohort": cohort}),
             "namespaceSelector": {},
             "resourceGroups": [
                 {
                     "coveredResources": list(covered),
-                    "flavors": [_quotas(topology, pool, covered) for pool in topology.pools],
+                    "flavors": [_quotas(topology, queue, pool, covered) for pool in topology.pools],
                 }
             ],
         },
     }
 
 
-def _quotas(topology: ClusterTopology, pool: Pool, covered: tuple[str, ...]) -> dict[str, Any]:
+def _quotas(topology: ClusterTopology, queue: Queue | None, pool: Pool, covered: tuple[str, ...]) -> dict[str, Any]:
     quota = {**UNLIMITED, **{name: quantity.show(amount) for name, amount in _offered(topology, pool).items()}}
+    stated = _stated(topology, queue, pool) if queue else {}
     return {
         "name": flavor_name(topology, pool.name),
-        "resources": [{"name": name, "nominalQuota": quota.get(name, "0")} for name in covered],
+        "resources": [
+            {"name": name, **(stated.get(name) or {"nominalQuota": quota.get(name, "0")})} for name in covered
+        ],
     }
+
+
+def _stated(topology: ClusterTopology, queue: Queue, pool: Pool) -> dict[str, dict[str, str]]:
+    """The quotas that a queue states for a pool. A queue without a cohort has nobody to borrow from."""
+    found: dict[str, dict[str, str]] = {}
+    for quota in queue.quotas:
+        if quota.pool == pool.name or (not quota.pool and len(topology.pools) == 1):
+            own, most = quota.guaranteed, quota.limit
+            nominal = (own or 0) if queue.parent else most if most is not None else own
+            borrows = queue.parent and most is not None
+            limit = {"borrowingLimit": quantity.show((most or 0) - (own or 0))} if borrows else {}
+            for name in (*_cards(topology, pool),) if quota.resource == GPU else (quota.resource,):
+                found[name] = {"nominalQuota": quantity.show(nominal or 0), **limit}
+    return found
 
 
 def _offered(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
@@ -118,12 +174,13 @@ def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
         from bayplan.accelerators import hami as shares
 
         return {name: amount * 1000 for name, amount in shares.quota(kind, pool.node.accelerators).items()}
-    return {kind.resources.get("count", "nvidia.com/gpu"): pool.node.accelerators * 1000}
+    return {kind.count_resource: pool.node.accelerators * 1000}
 
 
 def covered_resources(topology: ClusterTopology) -> tuple[str, ...]:
     """The resources that every container can request, then all resources that any pool offers."""
     offered = {name for pool in topology.pools for name in _offered(topology, pool)}
+    offered |= {each.resource for queue in topology.queues or () for each in queue.quotas if each.resource != GPU}
     return (*UNLIMITED, *sorted(offered - set(UNLIMITED)))
 
 
@@ -131,24 +188,6 @@ def mapped_resources(topology: ClusterTopology) -> tuple[str, ...]:
     """The resources that Kueue's configuration counts device classes as (`deviceClassMappings`)."""
     own: Mapping[str, str] = topology.schedulers.get("kueue", {}).get("deviceClassMappings", {})
     return tuple(dict.fromkeys(own.values()))
-
-
-def _local_queues(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
-    """Each queue in each namespace of the topology, or in the namespace of the workflow if it has none."""
-    for where in tuple(topology.namespaces) or ("",):
-        for queue in queue_names(topology):
-            yield {
-                "apiVersion": api,
-                "kind": "LocalQueue",
-                "metadata": {"name": queue, **non_empty(namespace=where)},
-                "spec": {"clusterQueue": cluster_queue_name(topology)},
-            }
-
-
-def queue_names(topology: ClusterTopology) -> tuple[str, ...]:
-    """The queues that the topology file names."""
-    default = topology.defaults.get("queue")
-    return topology.queues or ((default,) if default else ())
 
 
 def cluster_queue_name(topology: ClusterTopology) -> str:
@@ -183,7 +222,7 @@ def _level_labels(pool: Pool) -> tuple[str, ...]:
 # node label is the name of a level; the label of NVIDIA's drivers is the NVLink level.
 
 GROUP = "kueue.x-k8s.io"
-KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
+KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort")
 
 
 def sniff(source: SourceFile) -> bool:
@@ -202,7 +241,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
     """The topology in Kueue's objects; None without a Topology."""
-    topologies, flavors, cluster_queues, queues = ([each for each in objects if kind(each) == one] for one in KINDS)
+    topologies, flavors, cluster_queues, queues, cohorts = (
+        [each for each in objects if kind(each) == one] for one in KINDS
+    )
     if not topologies:
         route = next((each.route for one in (flavors, cluster_queues, queues) for each in one), ("source:0:0",))
         hint = "also include the Topology: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
@@ -211,8 +252,10 @@ def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
         *(d for each in topologies for d in _faults(each)),
         *(d for each in flavors for d in _flavor_faults(each)),
     ]
-    pools = tuple(_pools(topologies, flavors, faults))
-    return Outcome(None if faults else _topology(topologies, pools, queues), tuple(faults))
+    pools = dict(_pools(topologies, flavors, faults))
+    named = _read_queues(cluster_queues, queues, cohorts, {flavor: pool.name for flavor, pool in pools.items()})
+    result = None if faults else _topology(topologies, tuple(pools.values()), queues, named)
+    return Outcome(result, tuple(faults))
 
 
 def _faults(topology: Object) -> Iterator[Diagnostic]:
@@ -255,7 +298,9 @@ def _labels(topology: Object) -> list[str]:
     return [text(level, "nodeLabel") for level in items(topology.data, "spec", "levels")]
 
 
-def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list[Diagnostic]) -> Iterator[Pool]:
+def _pools(
+    topologies: Sequence[Object], flavors: Sequence[Object], faults: list[Diagnostic]
+) -> Iterator[tuple[str, Pool]]:
     """One pool for each flavor with a topology. A Topology without a flavor becomes a separate pool."""
     by_name = {name(each): each for each in topologies}
     used, names = set(), set[str]()
@@ -264,7 +309,7 @@ def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list
         if wanted in by_name:
             used.add(wanted)
             pool = label_pool(dns_label(name(flavor)) or "pool", _labels(by_name[wanted]), names)
-            yield pool._replace(node=_node(flavor.data))
+            yield name(flavor), pool._replace(node=_node(flavor.data))
         elif wanted:
             message = f'ResourceFlavor "{name(flavor)}" names the unknown Topology "{wanted}"'
             route = (*flavor.route, "spec", "topologyName")
@@ -272,7 +317,7 @@ def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list
     for each in topologies:
         if name(each) not in used:
             pool = label_pool(dns_label(name(each)) or "pool", _labels(each), names)
-            yield pool._replace(node=native.UNDESCRIBED)
+            yield f"topology/{name(each)}", pool._replace(node=native.UNDESCRIBED)
 
 
 def label_pool(title: str, labels: Iterable[str], taken: set[str], aliases: Mapping[str, str] = {}) -> Pool:
@@ -306,7 +351,9 @@ def _node(flavor: Any) -> NodeShape:
     )
 
 
-def _topology(topologies: Sequence[Object], pools: tuple[Pool, ...], queues: Sequence[Object]) -> ClusterTopology:
+def _topology(
+    topologies: Sequence[Object], pools: tuple[Pool, ...], queues: Sequence[Object], named: tuple[Queue, ...]
+) -> ClusterTopology:
     names = tuple(dict.fromkeys(map(name, queues)))
     namespaces = {namespace(each) for each in queues}
     cluster_queues = {text(each.data, "spec", "clusterQueue") for each in queues}
@@ -321,5 +368,128 @@ def _topology(topologies: Sequence[Object], pools: tuple[Pool, ...], queues: Seq
         clusterQueue=min(cluster_queues) if len(cluster_queues) == 1 else "",
     )
     return ClusterTopology(
-        dns_label(first) or "cluster", pools, defaults=defaults, queues=names or None, schedulers=non_empty(kueue=own)
+        dns_label(first) or "cluster", pools, defaults=defaults, queues=named or None, schedulers=non_empty(kueue=own)
     )
+
+
+# Queues: workflows name LocalQueues. A ClusterQueue is their parent and has the numbers, or both are one queue if they
+# have one name. A cohort is the parent of ClusterQueues, which borrow from it (Kueue 0.14 to 0.19,
+# `clusterqueue_types.go`, `cohort_types.go`).
+
+
+def _read_queues(
+    cluster_queues: Sequence[Object], queues: Sequence[Object], cohorts: Sequence[Object], pools: Mapping[str, str]
+) -> tuple[Queue, ...]:
+    """The queues with their numbers. `pools`: flavor -> pool. A name of several queues has no numbers."""
+    own = {name(each): each for each in cluster_queues}
+    behind: dict[str, set[str]] = {}
+    for each in queues:
+        behind.setdefault(name(each), set()).add(text(each.data, "spec", "clusterQueue"))
+    clear = {local: min(names) for local, names in behind.items() if len(names) == 1 and names <= own.keys()}
+    used = {each for local, each in clear.items() if each == local or each not in behind}
+    above = {each: _cohort(own[each]) for each in used}
+    parents = {
+        name(each): text(each.data, "spec", "parentName") or text(each.data, "spec", "parent") for each in cohorts
+    }
+    tops = dict.fromkeys(
+        top for each in above.values() for top in _upwards(each, parents) if top not in {*own, *behind}
+    )
+    total = _totals(cluster_queues, cohorts, parents, pools)
+    return (
+        *(Queue(top, parents.get(top, ""), () if parents.get(top) else _sum(total.get(top, {}))) for top in tops),
+        *(Queue(each, above[each] if above[each] in tops else "", _rows(own[each], pools)) for each in sorted(used)),
+        *(Queue(local, clear[local] if clear.get(local) in used else "") for local in behind if local not in used),
+    )
+
+
+def _cohort(queue: Object) -> str:
+    """The cohort of a ClusterQueue: `cohortName` in v1beta2, `cohort` in v1beta1."""
+    return text(queue.data, "spec", "cohortName") or text(queue.data, "spec", "cohort")
+
+
+def _upwards(cohort: str, parents: Mapping[str, str]) -> Iterator[str]:
+    seen: set[str] = set()
+    while cohort and cohort not in seen:
+        seen.add(cohort)
+        yield cohort
+        cohort = parents.get(cohort, "")
+
+
+Totals = dict[tuple[str, str], int | None]
+"""(pool, resource) -> the sum of nominal quotas; None if one of them stands for no quota."""
+
+
+def _totals(
+    cluster_queues: Sequence[Object], cohorts: Sequence[Object], parents: Mapping[str, str], pools: Mapping[str, str]
+) -> dict[str, Totals]:
+    """Cohort -> all nominal quotas in it, by resource and pool."""
+    total: dict[str, Totals] = {}
+    for each in (*cluster_queues, *cohorts):
+        for cohort in _upwards(_cohort(each) if kind(each) == "ClusterQueue" else name(each), parents):
+            for pool, resource, nominal, _ in _nominal(each, pools):
+                amounts = total.setdefault(cohort, {})
+                before = amounts.get((pool, resource), 0)
+                amounts[pool, resource] = None if nominal is None or before is None else before + nominal
+    return total
+
+
+def _sum(total: Totals) -> tuple[Quota, ...]:
+    limits = ((key, _limit(amount)) for key, amount in sorted(total.items()) if amount is not None)
+    return tuple(Quota(resource, pool, limit=amount) for (pool, resource), amount in limits if amount is not None)
+
+
+def _rows(queue: Object, pools: Mapping[str, str]) -> tuple[Quota, ...]:
+    alone = not _cohort(queue)
+    return tuple(
+        Quota(resource, pool, nominal, nominal if alone else None if borrowed is None else _limit(nominal + borrowed))
+        for pool, resource, nominal, borrowed in sorted(_nominal(queue, pools), key=lambda row: row[:2])
+        if nominal is not None
+    )
+
+
+UNBOUNDED = quantity.parse("8E")
+"""No cluster has so much, and larger amounts are not quantities."""
+
+
+def _limit(amount: int) -> int | None:
+    return amount if amount < UNBOUNDED else None
+
+
+def _nominal(owner: Object, pools: Mapping[str, str]) -> Iterator[tuple[str, str, int | None, int | None]]:
+    """Pool, resource, nominal quota (None: one that stands for no quota) and borrowing limit."""
+    for resources in items(owner.data, "spec", "resourceGroups"):
+        for flavor in items(resources, "flavors"):
+            for row in items(flavor, "resources"):
+                amount, borrowed = (_amount(get(row, key)) for key in ("nominalQuota", "borrowingLimit"))
+                resource, pool = text(row, "name"), pools.get(text(flavor, "name"), "")
+                if resource and pool and amount is not None:
+                    unlimited = amount >= quantity.parse(UNLIMITED.get(resource, "8E"))
+                    yield pool, resource, None if unlimited else amount, borrowed
+
+
+def _amount(value: Any) -> int | None:
+    """Thousandths; None for what the API server would refuse."""
+    try:
+        amount = quantity.parse(str(value))
+    except ValueError:
+        return None
+    return amount if amount >= 0 else None
+
+
+def as_written(topology: ClusterTopology, target: Target) -> ClusterTopology:
+    """The topology with the queues that its objects have: those without numbers share what all nodes offer."""
+    return _written(
+        topology, target, {pool.name: dns_label(flavor_name(topology, pool.name)) for pool in topology.pools}
+    )
+
+
+def enforced(topology: ClusterTopology, target: Target) -> ClusterTopology:
+    """The same with the topology's own names of pools. Kueue has no quota over several flavors."""
+    return _written(topology, target, {pool.name: pool.name for pool in topology.pools})
+
+
+def _written(topology: ClusterTopology, target: Target, titles: Mapping[str, str]) -> ClusterTopology:
+    objects = [Object(("topology",), each) for each in write(topology, target)]
+    local, own = ([each for each in objects if kind(each) == one] for one in ("LocalQueue", "ClusterQueue"))
+    pools = {flavor_name(topology, pool): title for pool, title in titles.items()}
+    return topology._replace(queues=_read_queues(own, local, (), pools) or None)

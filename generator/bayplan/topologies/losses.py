@@ -16,7 +16,7 @@ from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Fabric, Level, NodeShape, Pool
-from bayplan.topologies import SOURCES, grouping, koordinator, kueue, native
+from bayplan.topologies import SOURCES, grouping, kai, koordinator, kueue, native
 from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place
 from bayplan.topologies.slurm import BLOCK, FLAT
@@ -93,8 +93,7 @@ def _without_data(topology: ClusterTopology) -> ClusterTopology:
 
 def _default_queue(topology: ClusterTopology) -> ClusterTopology:
     """The export writes an object for a single default queue, and the import reads it as the only queue."""
-    own = topology.defaults.get("queue")
-    return topology._replace(queues=topology.queues or ((own,) if own else None))
+    return topology._replace(queues=topology.queues_or_default or None)
 
 
 def _level_names(pool: Pool) -> Pool:
@@ -250,6 +249,8 @@ LOSSES: Mapping[str, Loss] = {
         lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
     "numbered": _named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
+    "kai_quotas": Loss("quotas of single pools, and of other resources than GPUs, CPU and memory", kai.as_written),
+    "kueue_quotas": Loss("numbers that ClusterQueues have in another form (or without numbers, all)", kueue.as_written),
     "default_queue": _topology("permission for any queue", _default_queue),
     "nvlink": _levels("`nvlink`", lambda level: level._replace(nvlink=False)),
     "nvlink_unknown": _levels("`nvlink`", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)),

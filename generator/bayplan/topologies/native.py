@@ -12,7 +12,7 @@ from bayplan.kube import quantity
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import decode, decode_named, encode, ordered
 from bayplan.model.formats import Context, Part, Read, ReadOptions, SourceFile
-from bayplan.model.topology import ClusterTopology, DataMover, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, DataMover, Domain, Level, NodeShape, Pool, Queue, Quota
 from bayplan.topologies import hostlist
 
 NAME = "native"
@@ -48,9 +48,11 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopolo
     pools = tuple(_pool(each, ("topology", "spec", "pools", index), issues) for index, each in enumerate(spec["pools"]))
     if names := spec.get("schedulers", {}).get("slurm", {}).get("names"):
         issues += _names(names, [node for pool in pools for node in pool.nodes()])
+    listed = spec.get("queues")
+    queues = None if listed is None else tuple(_queue(each, i, issues) for i, each in enumerate(listed))
     if issues:
         return Outcome(None, tuple(issues))
-    return Outcome(Read(decode(ClusterTopology, spec, name=data["metadata"]["name"], pools=pools)))
+    return Outcome(Read(decode(ClusterTopology, spec, name=data["metadata"]["name"], pools=pools, queues=queues)))
 
 
 def part(read: Outcome[ClusterTopology], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
@@ -87,6 +89,8 @@ def planned(topology: ClusterTopology, plan: int) -> ClusterTopology:
 def write(topology: ClusterTopology) -> dict[str, Any]:
     """The native document; `read(write(t))` gives t."""
     data = {**encode(topology), "pools": list(map(pool_document, topology.pools))}
+    if topology.queues is not None:
+        data["queues"] = list(map(_queue_document, topology.queues))
     for kind in data.get("accelerators", {}).values():
         if len(kind.get("allocator", ())) == 1:
             (kind["allocator"],) = kind["allocator"]
@@ -181,6 +185,30 @@ def _amount(value: Any, route: Route, issues: list[Diagnostic]) -> int:
     if amount < 0:
         issues.append(error("T426", route, f'"{value}" is negative', hint="write the amount that pods can use"))
     return amount
+
+
+def _queue(data: Any, number: int, issues: list[Diagnostic]) -> Queue:
+    if isinstance(data, str):
+        return Queue(data)
+    at: Route = ("topology", "spec", "queues", number, "quotas")
+    quotas = []
+    for index, row in enumerate(data.get("quotas", ())):
+        amounts = {key: _amount(row[key], (*at, index, key), issues) for key in ("guaranteed", "limit") if key in row}
+        quotas.append(Quota(row["resource"], row.get("pool", ""), **amounts))
+    return Queue(data["name"], data.get("parent", ""), tuple(quotas))
+
+
+def _queue_document(queue: Queue) -> Any:
+    if queue == Queue(queue.name):
+        return queue.name
+    return {"name": queue.name, **non_empty(parent=queue.parent, quotas=list(map(quota_document, queue.quotas)))}
+
+
+def quota_document(quota: Quota) -> dict[str, Any]:
+    """A quota in the native format."""
+    amounts = {"guaranteed": quota.guaranteed, "limit": quota.limit}
+    shown = {key: quantity.show(amount) for key, amount in amounts.items() if amount is not None}
+    return {"resource": quota.resource, **non_empty(pool=quota.pool), **shown}
 
 
 def pool_document(pool: Pool) -> dict[str, Any]:

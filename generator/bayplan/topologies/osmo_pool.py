@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warn
 from bayplan.core.phrases import listing
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool, named_queues
 from bayplan.text.document import Document
 from bayplan.text.edits import Edit
 from bayplan.topologies import native
@@ -41,7 +41,7 @@ def new(document: Document) -> Outcome[ClusterTopology]:
         name,
         pools,
         defaults=_defaults(configs),
-        queues=queues if queues and all(queues) else None,
+        queues=named_queues(*queues) if all(queues) else None,
         schedulers=_schedulers(configs),
     )
     notes = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]

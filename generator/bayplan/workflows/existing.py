@@ -61,6 +61,7 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Se
         name(templates.placed),
         workload=templates.kind,
         replicas=templates.gangs,
+        at_once=templates.gangs,
         rendezvous="none",
         **whole,
         **(inside if parts else {"pod_sets": _pod_sets(templates, templates.slots, fabric)}),

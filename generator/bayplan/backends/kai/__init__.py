@@ -5,7 +5,7 @@ The rows declare what KAI supports, by feature, amount and version. Messages and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
@@ -26,7 +26,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
 NEVER = (
-    'gang "{}" fits, but KAI never finds the placement, because it places groups one after another and moves none of'
+    'gang "{}" fits, but KAI never finds the placement{}, because it places groups one after another and moves none of'
     " them for the next one"
 )
 WAYS_OUT = "require coarser levels, give the groups and their pods one size, or make each group a gang"
@@ -38,6 +38,7 @@ FEATURES: Mapping[str, Feature] = {
     "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F695"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
+    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
 }
 
 NO_GROUPER = (
@@ -139,6 +140,13 @@ SUPPORT = (
         "KAI below 0.13 never schedules workloads in a queue without a parent, and the topology file names no parent",
         "name it in the topology file, `schedulers: {kai: {parentQueue: default-parent-queue}}`, or target KAI 0.13",
     ),
+    approximate(
+        "concurrent-gangs",
+        "KAI places gangs one after another and never moves them, so if room is scarce, it may not place all gangs"
+        " although they fit",
+        "apply the gang that needs the most room first: `--gang NAME`",
+        report="info",
+    ),
     Support("timings", component="kai", since="0.17"),
     not_yet_upstream(
         "timings",
@@ -178,8 +186,19 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     found = estimate(plan, target)
     refused = {each.route[:4] for each in found if each.severity == "error"}
     unfound = (gang for gang in plan.gangs if gang.route not in refused and new_names(plan, gang, target) is None)
-    errors = (error("F690", (*gang.route, "name"), NEVER.format(gang.gang.name), hint=WAYS_OUT) for gang in unfound)
-    return (*found, *errors)
+    beside = " beside what runs" if plan.occupied else ""
+    messages = ((gang.route, NEVER.format(gang.gang.name, beside)) for gang in unfound)
+    errors = (error("F690", (*route, "name"), message, hint=WAYS_OUT) for route, message in messages)
+    return (*found, *errors, *_over_quota(plan))
+
+
+def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
+    """KAI never starts what is not preemptible above the quota (KAI 0.10 to 0.17, capacity_policy.go)."""
+    if not plan.topology.has_quotas:
+        return ()
+    from bayplan.planning import queues
+
+    return queues.too_small(plan, own_share=True)
 
 
 BACKEND = Backend(

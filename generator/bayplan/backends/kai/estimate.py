@@ -10,15 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, uses_dra
+from bayplan.model.plan import BOUNDED, CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra
 from bayplan.model.target import Target
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
+from bayplan.model.topology import HOST_LEVEL, Pool
+from bayplan.planning.fit.problem import demand, offers, room
 
 GPU = "gpu"
 RESERVED = "reserved"
 """The unusable nodes whose room others use. KAI counts cordoned, broken and spare nodes as free."""
 Amounts = Mapping[str, int]
+Offered = tuple[tuple[str, int], ...]
+NOTHING: Offered = (("cpu", 0), ("ephemeral-storage", 0), ("memory", 0))
+"""Of a node without room: other resources are absent."""
 
 
 class Domain(NamedTuple):
@@ -27,7 +30,7 @@ class Domain(NamedTuple):
     depth: int
     name: str
     children: tuple[Domain, ...]
-    nodes: tuple[tuple[Pool, int, int], ...]  # below it: pool, how many, how many of them are reserved for others
+    nodes: tuple[tuple[Offered, int], ...]  # below it: what they have left, and how many have that
 
 
 class Tasks(NamedTuple):
@@ -43,8 +46,8 @@ def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which the fit proves) but for which KAI finds no domain, and infos for those for which
     it finds none of the preferred level. One for each group."""
     diagnostics: dict[tuple[str, Route], Diagnostic] = {}
-    requests = Requests(plan.topology, target)
-    for gang in plan.gangs:
+    requests = Requests(plan, target)
+    for gang in (each for each in plan.gangs if each.copy == 0):
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
                 diagnostics.setdefault((each.code, each.route), each)
@@ -75,22 +78,24 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> 
     """`calcNodeAccommodation`: if all pods request GPUs or none does, KAI counts each pod as large as the largest."""
     pool, tree = requests.tree(unit)
     first = _depth(pool, unit.required) if unit.required else 0
-    rooms = [(requests.places(tasks, d), d) for d in _domains_at(tree, first) if d.nodes]
+    rooms = [(requests.places(tasks, d), d) for d in requests.unlike(tree, first) if d.nodes]
     best, domain = max(rooms, key=lambda each: each[0], default=(0, tree))
+    beside = " beside what runs" if requests.plan.occupied else ""
+    never = f"KAI never places it{beside}"
     if best < tasks.pods:
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"{_title(gang, unit)} fits, but KAI never places it: KAI gives each of its {tasks.pods} pods the size of"
+            f"{_title(gang, unit)} fits, but {never}: KAI gives each of its {tasks.pods} pods the size of"
             f" the largest ({sizes}), so {where} has room for at most {best}"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)
     elif unit.preferred and unit.required != unit.preferred:
-        preferred = _domains_at(tree, _depth(pool, unit.preferred))
+        preferred = requests.unlike(tree, _depth(pool, unit.preferred))
         most = max((requests.places(tasks, each) for each in preferred if each.nodes), default=0)
         if most < tasks.pods:
             message = (
-                f"{_title(gang, unit)}: KAI never places it in one {unit.preferred}, because KAI gives each of its"
+                f"{_title(gang, unit)}: KAI never places it in one {unit.preferred}{beside}, because KAI gives all"
                 f" {tasks.pods} pods the size of the largest, so no {unit.preferred} has room for more than {most}"
             )
             yield info("F690", (*unit.route, "placement", "preferred"), message, hint=_APART)
@@ -149,8 +154,7 @@ def _domains_at(domain: Domain, depth: int) -> Iterator[Domain]:
         for child in domain.children:
             yield from _domains_at(child, depth)
     else:
-        for pool, count, taken in domain.nodes:
-            yield from (Domain(depth, domain.name, (), ((pool, 1, n),)) for n in {int(taken > 0), int(taken >= count)})
+        yield from (Domain(depth, domain.name, (), ((offered, 1),)) for offered, _ in domain.nodes)
 
 
 def _common_depth(domain: Domain) -> int:
@@ -158,19 +162,20 @@ def _common_depth(domain: Domain) -> int:
     filled = [child for child in domain.children if child.nodes]
     if len(filled) == 1:
         return _common_depth(filled[0])
-    alone = not domain.children and sum(count for _, count, _ in domain.nodes) == 1
+    alone = not domain.children and sum(count for _, count in domain.nodes) == 1
     return domain.depth + 1 if alone else domain.depth
 
 
 class Requests:
     """What pods request and what domains offer, each computed once."""
 
-    def __init__(self, topology: ClusterTopology, target: Target) -> None:
-        self.topology = topology
+    def __init__(self, plan: Plan, target: Target) -> None:
+        self.plan, self.topology = plan, plan.topology
         self.claims_count = target.since("kai", "0.14")  # GPUs by DRA count on each pod; in 0.13 only on the first
         self.slots_count = target.since("kai", "0.13")  # so is the pod's own slot
         self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
         self.trees: dict[tuple[str, ...], Domain] = {}
+        self.domains: dict[tuple[int, int], tuple[Domain, ...]] = {}
 
     def tasks(self, pod_sets: Iterable[Pods]) -> Tasks:
         """`useRepresentorPodsAccounting`: all pods or none request GPUs, and the extended resources are equal."""
@@ -205,13 +210,22 @@ class Requests:
             self.asks[key] = ({**plain, GPU: counted} if counted else plain, bool(cards) and not claimed)
         return self.asks[key]
 
+    def unlike(self, tree: Domain, depth: int) -> tuple[Domain, ...]:
+        """The domains of a depth, without those that have the same nodes as one before them."""
+        if (id(tree), depth) not in self.domains:
+            first: dict[tuple[tuple[Offered, int], ...], Domain] = {}
+            for each in _domains_at(tree, depth):
+                first.setdefault(each.nodes, each)
+            self.domains[id(tree), depth] = tuple(first.values())
+        return self.domains[id(tree), depth]
+
     def places(self, tasks: Tasks, domain: Domain) -> int:
         """How many pods of the largest size KAI counts in a domain."""
-        return sum((count - taken) * self.on_node(tasks, pool) for pool, count, taken in domain.nodes)
+        return sum(count * self.on_node(tasks, offered) for offered, count in domain.nodes)
 
-    def on_node(self, tasks: Tasks, pool: Pool) -> int:
+    def on_node(self, tasks: Tasks, node: Offered) -> int:
         """How many on one node; a pod that requests only its slot fits any number of times."""
-        offered = {**capacity(pool), GPU: pool.node.accelerators * ONE}
+        offered = dict(node)
         asks = {name: amount for name, amount in tasks.largest.items() if amount}
         if set(asks) <= {SLOTS}:
             return tasks.pods
@@ -224,9 +238,22 @@ class Requests:
         labels = tuple(level.label for level in pool.levels)
         if labels not in self.trees:
             seen = [each for each in self.topology.pools if set(labels) <= {level.label for level in each.levels}]
-            rows = [(_values(each, labels, row.path), each, row.nodes) for each in seen for row in each.domains]
+            rows = [
+                (_values(each, labels, row.path), tuple(self.offered(each, row.nodes)))
+                for each in seen
+                for row in each.domains
+            ]
             self.trees[labels] = _tree("", 0, len(labels), rows)
         return pool, self.trees[labels]
+
+    def offered(self, pool: Pool, nodes: tuple[str, ...]) -> Iterator[tuple[Offered, int]]:
+        """What nodes have left, as KAI counts it; nothing where the topology says that others use them."""
+        reserved = frozenset(pool.unusable.get(RESERVED, ())).intersection(nodes)
+        for offered, count in offers(pool, [node for node in nodes if node not in reserved], self.plan.occupied):
+            cards = sum(amount for name, amount in offered.items() if name.startswith("accelerator:"))
+            yield tuple({**offered, GPU: cards}.items()), count
+        if reserved:
+            yield NOTHING, len(reserved)
 
 
 def _values(pool: Pool, labels: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
@@ -234,7 +261,7 @@ def _values(pool: Pool, labels: tuple[str, ...], path: tuple[str, ...]) -> tuple
     return tuple(value.get(label, "") for label in labels)
 
 
-Rows = list[tuple[tuple[str, ...], Pool, tuple[str, ...]]]
+Rows = list[tuple[tuple[str, ...], tuple[tuple[Offered, int], ...]]]
 
 
 def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
@@ -242,13 +269,10 @@ def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
     for row in rows if depth < last else ():
         below.setdefault(row[0][depth], []).append(row)
     children = tuple(_tree(value, depth + 1, last, inside) for value, inside in sorted(below.items()))
-    counts: dict[str, tuple[Pool, int, int]] = {}
-    for _, pool, nodes in rows:
-        if nodes:
-            _, count, taken = counts.get(pool.name, (pool, 0, 0))
-            reserved = frozenset(pool.unusable.get(RESERVED, ()))
-            counts[pool.name] = (pool, count + len(nodes), taken + len(reserved.intersection(nodes)))
-    return Domain(depth, name, children, tuple(counts.values()))
+    counts: dict[Offered, int] = {}
+    for offered, count in (each for _, nodes in rows for each in nodes):
+        counts[offered] = counts.get(offered, 0) + count
+    return Domain(depth, name, children, tuple(counts.items()))
 
 
 def _first_step(unit: Unit) -> Iterable[Pods]:

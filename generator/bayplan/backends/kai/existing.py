@@ -11,8 +11,10 @@ from typing import Any
 
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
 from bayplan.kube.kinds import instances
-from bayplan.kube.objects import non_empty
+from bayplan.kube.objects import items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
@@ -124,4 +126,61 @@ def _levels(plan: Plan, unit: Unit, pool: str) -> tuple[str, str]:
     return required, plan.topology.level_label(pool, unit.preferred) or required
 
 
-EXISTING = Existing(SUPPORT, place, QUEUE)
+# What manifests request already.
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The PodGroup that pods name, with their subgroup and those around it; without one, what the podgrouper reads."""
+    called = found.annotation(POD_GROUP)
+    if not called:
+        mine = found.scheduler == beside.topology.scheduler_name("kai", pod_group.SCHEDULER)
+        return Outcome(_of_annotations(found)) if mine else None
+    group = beside.find("scheduling.run.ai", "PodGroup", found, called)
+    if group is None:
+        return missing(found, "PodGroup", called)
+    spec = mapping(group.data, "spec")
+    subgroups = {text(each, "name"): each for each in items(spec, "subGroups")}
+    leaf = found.label(SUBGROUP)
+    if leaf and leaf not in subgroups:
+        return missing(found, "subgroup", leaf)
+    way: list[Step] = []
+    name, above = leaf, mapping(subgroups, leaf)
+    while name and len(way) <= len(subgroups):
+        parent = text(above, "parent")
+        around = mapping(subgroups, parent) if parent else spec
+        if not (name == leaf and leaf == found.name and len(subgroups) > 1):  # a podSet, not a unit
+            way.insert(0, _step(name, above, number_in(around, "minSubGroup") or 0))
+        name, above = parent, around
+    together = beside.sharing(found, lambda each: (each.annotation(POD_GROUP), each.label(SUBGROUP)))
+    least = number_in(mapping(subgroups, leaf) or spec, "minMember")
+    queue = text(spec, "queue")
+    kept = [each for each in way if not _only_counts(each, way)]
+    minimum = None if least is None else minimum_of_only(found, least, together)
+    return Outcome(Asked(called, group.route, (_step("", spec, 0), *kept), minimum, queue))
+
+
+def _step(name: str, part: Any, least: int) -> Step:
+    constraint = mapping(part, "topologyConstraint")
+    required = text(constraint, "requiredTopologyLevel")
+    preferred = text(constraint, "preferredTopologyLevel")
+    return Step(name, required, "" if preferred == required else preferred, least=least)
+
+
+def _only_counts(step: Step, way: list[Step]) -> bool:
+    """Whether a subgroup only says how many of those inside it must start."""
+    inside = [each.name for each in way if each.least and each.name.startswith(f"{step.name}-")]
+    return bool(inside) and not (step.required or step.preferred) and inside[0].removeprefix(f"{step.name}-").isdigit()
+
+
+def _of_annotations(found: PodsFound) -> Asked:
+    """One gang of the workload, and its segments."""
+    segments = [
+        Step("", found.own(SEGMENT_REQUIRED), found.own(SEGMENT_PREFERRED), size)
+        for size in counted(found.own(SEGMENT))
+    ]
+    whole = Step("", found.own(REQUIRED), found.own(PREFERRED))
+    name = text(found.workload.data, "metadata", "name")
+    return Asked(name, found.workload.route, (whole, *segments), queue=found.own(QUEUE))
+
+
+EXISTING = Existing(SUPPORT, place, QUEUE, ask)

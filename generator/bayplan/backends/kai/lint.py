@@ -433,7 +433,7 @@ def _requested_queue(
     queue: str, route: Route, parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
 ) -> Iterator[Diagnostic]:
     """M719: a queue of pods must exist and be a leaf."""
-    named = context.topology.queues
+    named = context.topology.queue_names
     if queue in parents:
         notes = (Note("this names it as a parent", parents[queue]),) if parents[queue] else ()
         message = f'KAI schedules nothing from "{queue}", because it is the parent of other queues'

@@ -12,6 +12,7 @@ from bayplan.backends.kai.pod_group import POD_GROUP, SCHEDULER, SKIP, SUBGROUP,
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text, title
 from bayplan.kube.objects import named as name_route
 from bayplan.kube.templates import PodTemplate
@@ -124,7 +125,7 @@ def members(group: Object, context: LintContext) -> list[PodTemplate]:
 
 def whole(value: object) -> int:
     """The integer in a string of digits; 0 for anything else."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else 0
+    return quantity.whole(value, 9) if isinstance(value, str) else 0
 
 
 # Names and parents of subgroups (M715)

@@ -16,10 +16,10 @@ from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, uses_dra, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
-from bayplan.planning.fit.search import stages
+from bayplan.planning.fit.search import stages, starving
 
 SCHEDULER = "kai-scheduler"
 POD_GROUP = "pod-group-name"
@@ -42,7 +42,9 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
     longest = Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
-    return (longest, *timings, *_together(plan), *_retries(plan), *_uncounted(plan), *_parentless(plan))
+    last = starving(plan)
+    concurrent = (Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root)),) if last else ()
+    return (longest, *timings, *_together(plan), *_retries(plan), *_uncounted(plan), *_parentless(plan), *concurrent)
 
 
 def _together(plan: Plan) -> Iterator[Need]:
@@ -279,7 +281,9 @@ def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """One Topology for each list of levels, and the queues that the topology file names."""
-    return (*_topologies(topology, target), *_queues(topology))
+    from bayplan.topologies.kai import write_queues  # only cluster objects need it
+
+    return (*_topologies(topology, target), *write_queues(topology))
 
 
 def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
@@ -295,23 +299,6 @@ def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]
 def topology_api(target: Target) -> str:
     """KAI has its own Topology since 0.12; before, it read Kueue's."""
     return "kai.scheduler/v1alpha1" if target.since("kai", "0.12") else "kueue.x-k8s.io/v1alpha1"
-
-
-def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
-    """Queues without limits: quotas are the cluster administrator's to set."""
-    own = topology.schedulers.get("kai", {})
-    unlimited = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
-    default = topology.defaults.get("queue")
-    for name in topology.queues or ((default,) if default else ()):
-        yield {
-            "apiVersion": "scheduling.run.ai/v2",
-            "kind": "Queue",
-            "metadata": {"name": name},
-            "spec": {
-                **({"parentQueue": own["parentQueue"]} if own.get("parentQueue") else {}),
-                "resources": {each: dict(unlimited) for each in ("gpu", "cpu", "memory")},
-            },
-        }
 
 
 def topology_name(topology: ClusterTopology, pool: str) -> str:

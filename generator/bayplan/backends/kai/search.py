@@ -1,4 +1,4 @@
-"""KAI's search for the nodes of one gang in an otherwise empty cluster.
+"""KAI's search for the nodes of one gang beside what runs.
 
 KAI places subgroups one after another, in the order of their names. It tries the domains that its estimate admits, the
 fullest first, and takes the first one in which all parts of the subgroup fit. It never moves a subgroup for a later
@@ -8,15 +8,16 @@ plugins/topology/{job_filtering,common,node_scoring}.go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import floor
 
 from bayplan.backends.kai.estimate import GPU, RESERVED, Requests
 from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
+from bayplan.model.plan import CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import CHANNEL, ONE, SLOTS, WHOLE, capacity, demand
+from bayplan.planning.fit.problem import capacity, demand, left
 from bayplan.planning.fit.witness import Meter, TooLongError
 
 NAMES = ("cpu", "memory", GPU, SLOTS, CHANNEL)
@@ -71,14 +72,19 @@ class Node(NamedTuple):
 
 
 def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) -> Mapping[str, str] | None:
-    """New names of subgroups in whose order KAI finds nodes for the gang if no other one runs.
+    """New names of subgroups in whose order KAI finds nodes for the gang if no other one of the workflow runs.
 
     `leaves`: the units that are leaf subgroups. The result is empty if KAI finds nodes anyway, or if bayplan cannot
     follow the search; None if KAI finds no nodes in any order that bayplan tries.
     """
     pools = plan.topology.pools
     known = target.since("kai", "0.13") and not any(pool.template or RESERVED in pool.unusable for pool in pools)
-    if not (known and _apart(pools) and all(_is_plain(pods, plan, target) for pods in all_pods(gang.root))):
+    if not (
+        known
+        and _apart(pools)
+        and _looks(plan, gang) <= BUDGET
+        and all(_is_plain(pods, plan, target) for pods in all_pods(gang.root))
+    ):
         return {}
     search = _Search(plan, leaves, target)
     fixed = any(units.optional for unit in walk(gang.root) for units in unit.groups)
@@ -93,6 +99,14 @@ def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) ->
     except TooLongError:
         return {}
     return None
+
+
+def _looks(plan: Plan, gang: GangPlan) -> int:
+    """How many nodes KAI looks at, at least, if it finds nodes for every group of a gang without a level."""
+    units = [] if gang.root.required or gang.root.preferred else [m for each in gang.root.groups for m in each.members]
+    pools = Counter(next(all_pods(unit)).pool for unit in units if unit.required or unit.preferred)
+    sizes = {pool.name: sum(len(domain.nodes) for domain in pool.domains) for pool in plan.topology.pools}
+    return sum(sizes.get(pool, 0) * count for pool, count in pools.items())
 
 
 def _by_name(parts: Iterable[Member]) -> list[Member]:
@@ -133,7 +147,8 @@ def _is_plain(pods: Pods, plan: Plan, target: Target) -> bool:
     return whole and counted and bool(cards or asks.keys() & {*NAMES[:SLOT]}) and asks.keys() <= {*NAMES, WHOLE, *cards}
 
 
-def _vector(amounts: dict[str, int], cards: int, missing: int) -> Amounts:
+def _vector(amounts: dict[str, int], missing: int) -> Amounts:
+    cards = sum(amount for name, amount in amounts.items() if name.startswith("accelerator:"))
     return tuple(cards if name == GPU else amounts.get(name, missing if name in NAMES[:2] else 0) for name in NAMES)
 
 
@@ -144,13 +159,17 @@ class _Search:
         self.plan, self.target = plan, target
         self.leaves = leaves
         self.mixed = target.since("kai", "0.15")
-        self.requests = Requests(plan.topology, target)
+        self.requests = Requests(plan, target)
         self.meter = Meter(BUDGET)
         self.nodes = tuple(_nodes(plan.topology))
-        self.offered = {
-            pool.name: _vector(capacity(pool), pool.node.accelerators * ONE, PLENTY) for pool in plan.topology.pools
-        }
-        self.free = [self.offered[node.pool.name] for node in self.nodes]
+        offered = {pool.name: capacity(pool) for pool in plan.topology.pools}
+        vectors = {name: _vector(amounts, PLENTY) for name, amounts in offered.items()}
+        self.free = [
+            _vector(left(offered[node.pool.name], plan.occupied[node.name]), PLENTY)
+            if node.name in plan.occupied
+            else vectors[node.pool.name]
+            for node in self.nodes
+        ]
         self.trees: dict[Path, Domain] = {}
 
     def member(self, unit: Unit) -> Member:
@@ -187,9 +206,7 @@ class _Search:
 
     def leaf(self, pods: Pods) -> Leaf:
         """The pods of a podSet that must start."""
-        asks = demand(pods, self.plan.topology)
-        cards = sum(amount for name, amount in asks.items() if name.startswith("accelerator:"))
-        return Leaf(pods, _vector(asks, cards, 0))
+        return Leaf(pods, _vector(demand(pods, self.plan.topology), 0))
 
     def finds(self, root: Member) -> bool:
         """Whether KAI finds nodes for the gang."""

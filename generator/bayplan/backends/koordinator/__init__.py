@@ -279,7 +279,7 @@ def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 def _scarce_room(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     """Pods that kube-scheduler's own cycle places one by one, in any order (core.go NextPod)."""
     by_itself = not gather_strategy(plan, gang).placed
-    if by_itself and has_unequal_pods(plan, gang) and may_lack(gang.root, all_pods(gang.root), plan.topology):
+    if by_itself and has_unequal_pods(plan, gang) and may_lack(gang.root, all_pods(gang.root), plan):
         at, amount = (*gang.route, "name"), len(once(all_pods(gang.root)))
         yield Need("koordinator-unequal-pods", amount, at, subject=title(gang, gang.root))
 

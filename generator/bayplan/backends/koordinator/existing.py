@@ -7,9 +7,20 @@ each Job stays whole.
 
 from __future__ import annotations
 
-from bayplan.backends.koordinator.pod_group import QUOTA, lower
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SPEC, lower
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
+from bayplan.kube.kinds import GROUP_LABEL
+from bayplan.kube.objects import items, number_in, text
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
+from bayplan.model.topology import HOST, Pool
+from bayplan.topologies.koordinator import layer_name
 
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *PLAIN),
@@ -40,4 +51,70 @@ SUPPORT: tuple[Support, ...] = (
     ),
 )
 
-EXISTING = Existing(SUPPORT, lower, QUOTA)
+# What manifests request already.
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The PodGroup that pods name, its gang group, and the layers of its network-topology-spec."""
+    called = found.label(POD_GROUP)
+    if not called:
+        return None
+    group = beside.find("scheduling.sigs.k8s.io", "PodGroup", found, called)
+    if group is None:
+        return missing(found, "PodGroup", called)
+    tied = [str(each).rpartition("/")[2] for each in _json(group.data, GROUPS) or [called]]
+    rules = [each for each in items(_json(group.data, SPEC), "gatherStrategy") if isinstance(each, Mapping)]
+    together = beside.sharing(found, lambda each: each.label(POD_GROUP) in tied)
+    must = [rule for rule in rules if text(rule, "strategy") == MUST][-1:]
+    cut = [rule for rule in rules if number_in(rule, "podCountMultiple")]
+    rest = [rule for rule in rules if rule not in cut and rule not in must and text(rule, "strategy") != MUST]
+    required, preferred = ("".join(_label(rule, found.pool) for rule in some[-1:]) for some in (must, rest))
+    least = minimum_of_only(
+        found, number_in(group.data, "spec", "minMember") or 0, [p for p in together if p.label(POD_GROUP) == called]
+    )
+    way = (Step("", required, preferred), *_cuts(found, cut, together))
+    return Outcome(Asked(min(tied), group.route, way, least, found.label(QUOTA)))
+
+
+def _json(data: Any, key: str) -> Any:
+    """The JSON in an annotation; None if it is not valid, which Koordinator ignores."""
+    try:
+        return json.loads(text(data, "metadata", "annotations", key) or "null")
+    except ValueError:
+        return None
+
+
+def _label(rule: Mapping[str, Any], pool: Pool | None) -> str:
+    layer = text(rule, "layer")
+    levels = (*pool.levels, HOST) if pool else ()
+    return next((level.label for level in levels if layer_name(level.name) == layer), layer)
+
+
+def _cuts(found: PodsFound, rules: Sequence[Mapping[str, Any]], together: Sequence[PodsFound]) -> Iterator[Step]:
+    """The units around pods. A multiple of n divides the pods of a gang, sorted by name, into units of n."""
+    ordered = sorted(together, key=lambda each: f"{each.name}-")
+    for rule in rules:
+        size, first = int(rule["podCountMultiple"]), 0
+        units: dict[int, list[PodsFound]] = {}
+        for each in ordered:
+            units.setdefault(first // size, []).append(each)
+            first += each.replicas
+        mine = next(unit for unit in units.values() if found in unit)
+        if found.replicas > size:
+            yield Step("", _label(rule, found.pool), size=size)
+        else:
+            yield Step(_common([each.label(GROUP_LABEL) or each.name for each in mine]), _label(rule, found.pool))
+
+
+def _common(names: Sequence[str]) -> str:
+    """`half-0` of `half-0-quarter-0` and `half-0-quarter-1`: the common words, up to the last number."""
+    if len(set(names)) == 1:
+        return names[0]
+    columns = takewhile(lambda each: len(set(each)) == 1, zip(*(each.split("-") for each in names), strict=False))
+    words = [each[0] for each in columns]
+    while words and not words[-1].isdigit():
+        words.pop()
+    return "-".join(words) or min(names)
+
+
+EXISTING = Existing(SUPPORT, lower, QUOTA, ask)

@@ -20,6 +20,7 @@ from bayplan.backends.kueue.lower import (
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.kube.kinds import instances
 from bayplan.model.backend import (
+    CHAINED,
     Backend,
     Cluster,
     Declaration,
@@ -33,14 +34,14 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, title, walk
+from bayplan.model.plan import BOUNDED, CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains
 from bayplan.planning.fit import Impossible
 from bayplan.planning.fit import prove as fit
-from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
-from bayplan.planning.fit.search import starving
+from bayplan.planning.fit.problem import demand
+from bayplan.planning.fit.search import may_lack, starving
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
@@ -52,8 +53,10 @@ FEATURES: Mapping[str, Feature] = {
     "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "concurrent-pod-sets": Feature("several podSets in little room", "podSets", "F690"),
     "flavorless-pods": Feature("pods without requests", code="F643"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
+    CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
 }
@@ -79,6 +82,13 @@ PODS = (
         "Kueue admits gangs one after another and never moves them, so if room is scarce, it may not admit all gangs"
         " although they fit",
         "apply the gang that needs the most room first: `--gang NAME`",
+        report="info",
+    ),
+    approximate(
+        "concurrent-pod-sets",
+        "Kueue places podSets one after another and never moves them, so if room is scarce, it may not admit the gang,"
+        " or lose a preferred level",
+        "write the podSet that needs the most room first",
         report="info",
     ),
     never(
@@ -225,6 +235,12 @@ QUEUES = (
         "render them separately with `--gang NAME` if they wait too long",
         report="info",
     ),
+    never(
+        CHAINED,
+        "copies that wait would be in one JobSet with those that run, and Kueue admits a JobSet only if there are quota"
+        " and room for all of it",
+        "remove `atOnce`, or state in the topology's `queues` a `limit` of the queue that holds only so many copies",
+    ),
 )
 CLUSTER = (
     # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD `workloads.kueue.x-k8s.io`), as many as a Topology has.
@@ -314,8 +330,18 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             yield Need("flavorless-pods", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
     yield from _level_needs(plan, gang, pod_sets)
     several = len(pod_sets.pod_sets)
+    if several > 1 and not is_pair(pod_sets.pod_sets) and _scarce_room(plan, gang):
+        yield Need("concurrent-pod-sets", several, (*gang.route, "name"), subject=title(gang, gang.root))
     if several > 1 and gang.gang.workload == "pods":
         yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=title(gang, gang.root))
+
+
+def _scarce_room(plan: Plan, gang: GangPlan) -> bool:
+    """Whether a podSet may take the room of another one (Kueue 0.14 to 0.19, `tas_flavor_snapshot.go`,
+    FindTopologyAssignmentsForFlavor)."""
+    everyone = list(all_pods(gang.root))
+    units = (unit._replace(required=unit.required or unit.preferred) for unit in once(walk(gang.root)))
+    return any(may_lack(unit, everyone, plan) for unit in units if unit.required or unit.route == gang.root.route)
 
 
 def _unit_needs(gang: GangPlan, unit: Unit, count: int, pod_sets: PodSets) -> Iterator[Need]:
@@ -380,6 +406,8 @@ def _dependent_gangs(plan: Plan) -> Iterator[Need]:
     for gang in waiting:
         gangs = len(gang.after) + 1
         yield Need("admitted-together", gangs, (*gang.route, "dependsOn"), subject=title(gang, gang.root))
+    for gang in once(each for each in plan.gangs if each.previous):
+        yield Need(CHAINED, 1, (*gang.route, "atOnce"), subject=title(gang, gang.root))
 
 
 def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
@@ -408,7 +436,7 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     waiting = next((gang for gang in plan.gangs if gang.after), None)
     if waiting is None:
         return
-    at_the_same_time = plan._replace(gangs=tuple(gang._replace(after=()) for gang in plan.gangs))
+    at_the_same_time = plan._replace(gangs=tuple(map(_at_once, plan.gangs)))
     if not isinstance(fit(at_the_same_time), Impossible):
         return
     message = (
@@ -417,6 +445,11 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     )
     hint = "render the gangs separately with `--gang NAME`, and start one after the other"
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
+
+
+def _at_once(gang: GangPlan) -> GangPlan:
+    """The gang as its JobSet needs it: with all copies, and without waiting for others."""
+    return gang._replace(after=(), gang=gang.gang._replace(at_once=gang.gang.replicas))
 
 
 # Features that must be on in the cluster

@@ -9,9 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, requests, topology_annotations
-from bayplan.core.diagnostics import Diagnostic, info
-from bayplan.kube.kinds import instances
+from bayplan.backends.kueue.lower import (
+    LAYERS,
+    POD_GROUP,
+    POD_SET_GROUP,
+    PREFERRED,
+    QUEUE,
+    REQUIRED,
+    SLICE_LEVEL,
+    SLICE_SIZE,
+    TOPOLOGY_ANNOTATIONS,
+    Request,
+    requests,
+    topology_annotations,
+)
+from bayplan.core.diagnostics import Diagnostic, Outcome, info
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted
+from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, instances
+from bayplan.kube.objects import number_in, text
 from bayplan.model.backend import Support, never, not_yet_upstream
 from bayplan.model.existing import LED, SOLE, SPANNING, TITLES, UNNUMBERED, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
@@ -156,4 +171,39 @@ def switched_off(shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`{default}")
 
 
-EXISTING = Existing(SUPPORT, place, QUEUE)
+# What manifests request already.
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The levels of the podSet, of its pair or, if it has all pods, of the gang; then those of its slices."""
+    if not found.own(QUEUE):
+        return None
+    members = beside.sharing(found, _gang)
+    pair = found.annotation(POD_SET_GROUP)
+    peers = [each for each in members if pair and each.annotation(POD_SET_GROUP) == pair] or [found]
+    levels = (found.annotation(REQUIRED), found.annotation(PREFERRED))
+    whole = len(peers) == len(members)
+    name = pair if len(peers) > 1 else found.label(GROUP_LABEL) or found.name
+    around = (Step("", *levels),) if whole else (Step(), *((Step(name, *levels),) if any(levels) else ()))
+    slices = [(found.annotation(SLICE_LEVEL), size) for size in counted(found.annotation(SLICE_SIZE))]
+    slices += _layers(found.annotation(LAYERS))
+    way = (*around, *(Step("", level, size=size) for level, size in slices))
+    return Outcome(Asked(_gang(found), found.workload.route, way, queue=found.own(QUEUE)))
+
+
+def _gang(found: PodsFound) -> str:
+    return found.label(GANG_LABEL) or found.label(POD_GROUP) or text(found.workload.data, "metadata", "name")
+
+
+def _layers(value: str) -> list[tuple[str, int]]:
+    import json
+
+    try:
+        listed = json.loads(value or "[]")
+    except ValueError:
+        return []
+    sized = ((text(each, "topology"), number_in(each, "size") or 0) for each in listed if isinstance(each, dict))
+    return [(level, size) for level, size in sized if size > 0]
+
+
+EXISTING = Existing(SUPPORT, place, QUEUE, ask)

@@ -293,7 +293,7 @@ def _queues(objects: Sequence[Object], topology: ClusterTopology) -> tuple[str, 
     written = [text(each.data, "metadata", "name") for each in objects if each.data.get("kind") == "LocalQueue"]
     if topology.queues is None and not written:
         return None
-    return tuple(dict.fromkeys([*written, *(topology.queues or ())]))
+    return tuple(dict.fromkeys([*written, *(topology.queue_names or ())]))
 
 
 def _asks_for_topology(template: Template) -> bool:

@@ -311,7 +311,7 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     ):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)
     alone = (unit.required or unit is gang.root) and not has_placed_groups(unit)
-    if alone and _has_unequal_pods(plan, unit) and may_lack(unit, all_pods(gang.root), plan.topology):
+    if alone and _has_unequal_pods(plan, unit) and may_lack(unit, all_pods(gang.root), plan):
         place = at if unit.required else unit.route
         yield Need("unequal-pods", len(once(all_pods(unit))), place, subject=subject)
     around = _enclosing_level(gang.root, unit)

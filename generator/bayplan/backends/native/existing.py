@@ -7,9 +7,12 @@ A CRD drops `schedulingGroup` from its pod templates unless it knows the field: 
 from __future__ import annotations
 
 from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, first, minimum_of_only, missing
+from bayplan.kube.objects import group, items, name, number_in, text
 from bayplan.model.backend import Support, never
 from bayplan.model.existing import TITLES, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.manifest import Lowered, Shape
+from bayplan.model.manifest import Lowered, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.model.target import Target
@@ -80,4 +83,67 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return for_default_scheduler(lower(plan, shape, target))
 
 
-EXISTING = Existing(SUPPORT, place)
+# What manifests request already.
+
+API = "scheduling.k8s.io"
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The PodGroup that pods name with the groups around it or, for Kubernetes 1.35, the Workload."""
+    called = text(found.template, "spec", "schedulingGroup", "podGroupName")
+    counted = text(found.template, "spec", "workloadRef", "name")
+    if counted and not called:
+        return _counted(found, beside, counted)
+    if not called:
+        return None
+    pod_group = beside.find(API, "PodGroup", found, called)
+    if pod_group is None:
+        return missing(found, "PodGroup", called)
+    chain = [pod_group]
+    while parent := text(chain[0].data, "spec", "parentCompositePodGroupName"):
+        above = beside.find(API, "CompositePodGroup", found, parent)
+        if above is None or above in chain:
+            return missing(found, "CompositePodGroup", parent)
+        chain.insert(0, above)
+    gang = _workload_of(chain[0])
+    steps = [_step(one, gang, _least(one, chain, beside)) for one in chain]
+    if steps[0].name:
+        steps.insert(0, Step())
+    same = beside.sharing(found, lambda each: text(each.template, "spec", "schedulingGroup", "podGroupName"))
+    least = number_in(pod_group.data, "spec", "schedulingPolicy", "gang", "minCount")
+    return Outcome(
+        Asked(gang, chain[0].route, tuple(steps), None if least is None else minimum_of_only(found, least, same))
+    )
+
+
+def _workload_of(one: Object) -> str:
+    """The Workload of a group, in the words of 1.37 or 1.36; the group itself if it has none."""
+    own = text(one.data, "spec", "workloadRef", "workloadName")
+    return own or text(one.data, "spec", "podGroupTemplateRef", "workload", "workloadName") or name(one)
+
+
+def _step(one: Object, gang: str, least: int) -> Step:
+    level = text(first(one.data, "spec", "schedulingConstraints", "topology"), "key")
+    return Step(name(one).removeprefix(gang).removeprefix("-"), level, least=least)
+
+
+def _least(one: Object, chain: list[Object], beside: Beside) -> int:
+    """How many of the groups next to this one must start; 0: all."""
+    parent = text(one.data, "spec", "parentCompositePodGroupName")
+    above = next((each for each in chain if parent and name(each) == parent), None)
+    least = number_in(above.data, "spec", "schedulingPolicy", "gang", "minGroupCount") if above else None
+    listed = (each for each in beside.objects if group(each) == API)
+    others = [each for each in listed if text(each.data, "spec", "parentCompositePodGroupName") == parent]
+    return least if least is not None and least < len(others) else 0
+
+
+def _counted(found: PodsFound, beside: Beside, called: str) -> Outcome[Asked]:
+    workload = beside.find(API, "Workload", found, called)
+    if workload is None:
+        return missing(found, "Workload", called)
+    counts = [number_in(each, "policy", "gang", "minCount") or 0 for each in items(workload.data, "spec", "podGroups")]
+    same = beside.sharing(found, lambda each: text(each.template, "spec", "workloadRef", "name"))
+    return Outcome(Asked(called, workload.route, least=minimum_of_only(found, sum(counts), same) if counts else None))
+
+
+EXISTING = Existing(SUPPORT, place, ask=ask)

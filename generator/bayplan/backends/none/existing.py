@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from bayplan.backends.none import lower, podset_paths
+from bayplan.backends.none import PREFERRED, lower, podset_paths
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, of_labels, unit_of
 from bayplan.kube.kinds import GROUP_LABEL
+from bayplan.kube.objects import get, items, mapping
+from bayplan.kube.pod import REQUIRED
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, for_default_scheduler, refuses
 from bayplan.model.manifest import Lowered, Shape
@@ -44,4 +48,16 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return for_default_scheduler(Lowered((), labelled))
 
 
-EXISTING = Existing(SUPPORT, place)
+# What manifests request already.
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked]:
+    """The units that the labels of bayplan name, with the levels of pod affinity; otherwise the workload."""
+    affinity = mapping(found.template, "spec", "affinity", "podAffinity")
+    required = dict(map(unit_of, items(affinity, REQUIRED)))
+    wishes = [get(each, "podAffinityTerm") for each in items(affinity, PREFERRED)]
+    preferred = dict(reversed([*map(unit_of, wishes)]))
+    return Outcome(of_labels(found, required, preferred))
+
+
+EXISTING = Existing(SUPPORT, place, ask=ask)

@@ -64,14 +64,22 @@ def _submitting(plan: Plan, texts: dict[str, str]) -> Iterator[str]:
         text = texts[gang.name]
         end = here_document(text, "SBATCH")
         variable = _variable(gang.name)
-        after = ":".join(f"${{{_variable(name)}%%;*}}" for name in gang.after)
-        waits = f' --dependency="afterok:{after}" --kill-on-invalid-dep=yes' if after else ""
+        after = ":".join(map(_number, gang.after))
+        ended = [f"afterok:{after}"] if after else []
+        ended += [f"afterany:{_number(gang.previous)}"] if gang.previous else []
+        waits = f' --dependency="{",".join(ended)}"' if ended else ""
+        waits += " --kill-on-invalid-dep=yes" if after else ""
         yield ""
         yield f"IFS= read -r -d '' script <<'{end}' || true"
         yield text.removesuffix("\n")
         yield end
         yield f'{variable}=$(sbatch --parsable{waits} <<< "$script")'
-        yield f'echo "{gang.name} ${{{variable}%%;*}}"'
+        yield f'echo "{gang.name} {_number(gang.name)}"'
+
+
+def _number(name: str) -> str:
+    """The number of a submitted job: `sbatch --parsable` prints it before the cluster's name."""
+    return f"${{{_variable(name)}%%;*}}"
 
 
 def _variable(name: str) -> str:

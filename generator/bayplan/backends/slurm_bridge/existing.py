@@ -6,7 +6,10 @@ Pods of other kinds are separate Slurm jobs, or have the shape that slurm-bridge
 
 from __future__ import annotations
 
-from bayplan.backends.slurm_bridge.pod_group import lower
+from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX, SCHEDULER, lower
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, missing, of_labels
+from bayplan.kube.objects import text
 from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
 
@@ -27,4 +30,18 @@ SUPPORT: tuple[Support, ...] = (
     *refuses("gangs", NO_GROUPS, "write a workload for each gang"),
 )
 
-EXISTING = Existing(SUPPORT, lower)
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The gang of pods that name the scheduler, with the partition of its PodGroup. It has no levels."""
+    if found.scheduler != beside.topology.scheduler_name("slurm-bridge", SCHEDULER):
+        return None
+    called = text(found.template, "spec", "schedulingGroup", "podGroupName") or found.label(POD_GROUP_LABEL)
+    kinds = ("scheduling.k8s.io", "scheduling.x-k8s.io")
+    group = next(filter(None, (beside.find(api, "PodGroup", found, called) for api in kinds)), None)
+    if called and group is None:
+        return missing(found, "PodGroup", called)
+    partition = text(group.data, "metadata", "annotations", f"{PREFIX}partition") if group else ""
+    return Outcome(of_labels(found)._replace(queue=partition))
+
+
+EXISTING = Existing(SUPPORT, lower, ask=ask)

@@ -286,7 +286,7 @@ def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     kind = topology.accelerators[accelerator.name] if accelerator else None
     if not accelerator or not kind or allocator(accelerator, kind) != DEVICE_PLUGIN:
         return 0
-    name = kind.resources.get("count", COUNTED_GPUS[0])
+    name = kind.count_resource
     return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
 
 

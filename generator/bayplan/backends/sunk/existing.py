@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bayplan.backends.sunk import lower
+from bayplan.backends.sunk import PREFIX, SCHEDULER, lower
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, of_labels
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 
@@ -23,4 +25,12 @@ SUPPORT: tuple[Support, ...] = (
     *refuses("gangs", ONE_BY_ONE, HINT, but=("lws",)),
 )
 
-EXISTING = Existing(SUPPORT, lower)
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The gang of pods that name the scheduler, with their partition. It has no levels."""
+    if found.scheduler != beside.topology.scheduler_name("sunk", SCHEDULER):
+        return None
+    return Outcome(of_labels(found)._replace(queue=found.annotation(f"{PREFIX}partition")))
+
+
+EXISTING = Existing(SUPPORT, lower, ask=ask)

@@ -20,6 +20,7 @@ from bayplan.backends.volcano.pod_group import (
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -36,7 +37,7 @@ from bayplan.model.backend import (
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
 from bayplan.model.target import Target
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.model.topology import GPU, HOST_LEVEL, ClusterTopology, card_resource
 from bayplan.planning.fidelity import placed_depth
 from bayplan.planning.fit.search import starving
 from bayplan.topologies.hypernodes import writing
@@ -350,16 +351,33 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest
 
 
 def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
-    """Queues without limits, which the cluster administrator sets."""
-    default = topology.defaults.get("queue")
-    for name in topology.queues or ((default,) if default else ()):
-        if name not in BUILT_IN_QUEUES:
+    """The queues with their numbers. Those without numbers have no limits: the cluster administrator sets them.
+
+    The plugins capacity and proportion keep a queue below its `capability`. `deserved` is its own share (the plugin
+    capacity; Volcano 1.14.3 to 1.15.1, pkg/scheduler/plugins/{capacity,proportion}).
+    """
+    for queue in topology.queues_or_default:
+        if queue.name not in BUILT_IN_QUEUES:
+            limits = {each.resource: each.limit for each in queue.quotas if not each.pool}
+            shares = {each.resource: each.guaranteed for each in queue.quotas if not each.pool}
             yield {
                 "apiVersion": "scheduling.volcano.sh/v1beta1",
                 "kind": "Queue",
-                "metadata": {"name": name},
-                "spec": {"weight": 1, "reclaimable": True},
+                "metadata": {"name": queue.name},
+                "spec": {
+                    "weight": 1,
+                    "reclaimable": True,
+                    **non_empty(parent=queue.parent),
+                    **non_empty(capability=_amounts(limits, topology), deserved=_amounts(shares, topology)),
+                },
             }
+
+
+def _amounts(stated: Mapping[str, int | None], topology: ClusterTopology) -> dict[str, str]:
+    """Amounts of the resources that pods request. Volcano has no resource for all kinds of cards."""
+    cards = card_resource(topology)
+    named = {cards if name == GPU else name: amount for name, amount in stated.items()}
+    return {name: quantity.show(amount) for name, amount in named.items() if name and amount is not None}
 
 
 # Settings that the cluster needs

@@ -11,13 +11,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
 from bayplan.backends.volcano.pod_group import subgroups
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, uses_dra
+from bayplan.model.plan import (
+    BOUNDED,
+    CHANNEL,
+    SLOTS,
+    WHOLE,
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    accelerator,
+    all_pods,
+    once,
+    uses_dra,
+)
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit import problem
-from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, accelerator, capacity, demand, per_node, room
+from bayplan.planning.fit.problem import demand, offers, per_node, room
 
-Domain = list[tuple[Pool, int]]
-"""The pools of a domain, each with the number of its usable nodes."""
+Domain = list[tuple[Pool, Mapping[str, int], int]]
+"""The usable nodes of a domain: their pool, what each has left, and how many have that."""
 
 
 def placed_units(gang: GangPlan) -> Iterator[Unit]:
@@ -75,22 +88,33 @@ def may_scatter(plan: Plan, unit: Unit) -> bool:
     fitting = [domain for domain in domains.values() if _holds(domain, wanted)]
     for large in once(sets):
         first, pool = asked[large.name], plan.topology.pool(large.pool)
-        if pool is None or (alone := per_node(first, capacity(pool))[0]) == 0:
-            continue
-        others = [pods for pods in sets if pods.pool == pool.name and asked[pods.name] != first]
-        blocking = sum(
-            pods.minimum * pods.copies for pods in others if _blocks(asked[pods.name], first, capacity(pool))
-        )
+        others = [pods for pods in sets if pods.pool == large.pool and asked[pods.name] != first]
         needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
-        nodes = [count for domain in fitting for each, count in domain if each is pool]
-        if blocking and nodes and blocking + -(-needed // alone) > min(nodes):
-            return True
+        for domain in fitting:
+            rooms = [(offered, count) for each, offered, count in domain if each is pool]
+            blocking = sum(
+                pods.minimum * pods.copies
+                for pods in others
+                if any(_blocks(asked[pods.name], first, offered) for offered, _ in rooms)
+            )
+            if blocking and _left_places(first, rooms, blocking) < needed:
+                return True
     return False
 
 
+def _left_places(large: Mapping[str, int], rooms: list[tuple[Mapping[str, int], int]], blocked: int) -> int:
+    """For how many large pods there is room if others block so many of the nodes with the most room."""
+    places = 0
+    for each, count in sorted(((per_node(large, offered)[0], count) for offered, count in rooms), reverse=True):
+        places += each * max(count - blocked, 0)
+        blocked = max(blocked - count, 0)
+    return places
+
+
 def _blocks(small: Mapping[str, int], large: Mapping[str, int], offered: Mapping[str, int]) -> bool:
-    """Whether a node with the one pod has no room for the other."""
-    return per_node(large, {name: amount - small.get(name, 0) for name, amount in offered.items()})[0] <= 0
+    """Whether a node with room for the large pod has none for it beside the small one."""
+    rest = {name: amount - small.get(name, 0) for name, amount in offered.items()}
+    return per_node(large, rest)[0] <= 0 < per_node(large, offered)[0]
 
 
 def _tiers(plan: Plan, unit: Unit) -> Iterator[dict[tuple[str, ...], Domain]]:
@@ -105,7 +129,8 @@ def _tiers(plan: Plan, unit: Unit) -> Iterator[dict[tuple[str, ...], Domain]]:
         for each in plan.topology.pools:
             if [level.label for level in each.levels[:depth]] == labels:
                 for path, nodes in problem.usable(each, policy=False).items():
-                    domains.setdefault(path[:depth], []).append((each, len(nodes)))
+                    rooms = offers(each, nodes, plan.occupied)
+                    domains.setdefault(path[:depth], []).extend((each, *one) for one in rooms)
         yield domains
 
 
@@ -120,7 +145,7 @@ def _total(amounts: Iterable[tuple[Mapping[str, int], int]]) -> dict[str, int]:
 def _holds(domain: Domain, wanted: Mapping[str, int]) -> bool:
     """Whether the nodes of the domain together have the amounts, however the pods divide them."""
     for name, amount in wanted.items():
-        rooms = [(room(capacity(pool), name), count) for pool, count in domain if count]
+        rooms = [(room(offered, name), count) for _, offered, count in domain]
         if all(each is not None for each, _ in rooms) and sum((each or 0) * count for each, count in rooms) < amount:
             return False
     return True

@@ -11,13 +11,16 @@ from typing import Any
 
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
+from bayplan.core.diagnostics import Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
 from bayplan.kube.kinds.jobset import JOB_INDEX
-from bayplan.kube.objects import non_empty
+from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
+from bayplan.model.topology import Pool
 
 KINDS = (*PLAIN, VOLCANO_JOB)
 SEPARATE_TEMPLATES = (
@@ -106,4 +109,71 @@ def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]
         )
 
 
-EXISTING = Existing(SUPPORT, place, "scheduling.volcano.sh/queue-name")
+# What manifests request already.
+
+
+def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
+    """The Volcano Job with the partitions of a task, or the PodGroup with the subgroup of the pods."""
+    if is_kind(found.workload.data, "batch.volcano.sh", "Job"):
+        return Outcome(_of_job(found))
+    called = found.annotation(pod_group.POD_GROUP)
+    if not called:
+        return None
+    group = beside.find("scheduling.volcano.sh", "PodGroup", found, called)
+    if group is None:
+        return missing(found, "PodGroup", called)
+    spec = mapping(group.data, "spec")
+    policy_name = found.label(pod_group.POLICY)
+    policy = next((each for each in items(spec, "subGroupPolicy") if text(each, "name") == policy_name), None)
+    if policy_name and policy is None:
+        return missing(found, "subGroupPolicy", policy_name)
+    mine = beside.sharing(found, lambda each: each.annotation(pod_group.POD_GROUP))
+    inner = () if policy is None else _subgroup(found, policy, mine)
+    least = number_in(spec, "minTaskMember", found.annotation(pod_group.ROLE))
+    if least is None and policy is None:
+        least = minimum_of_only(found, number_in(spec, "minMember") or 0, mine)
+    elif least is None and inner and inner[0].name:
+        same = [each for each in mine if _unit(each, policy) == _unit(found, policy)]
+        least = minimum_of_only(found, number_in(policy, "subGroupSize") or 0, same)
+    way = (_step(spec, found.pool), *inner)
+    return Outcome(Asked(called, group.route, way, least or None, text(spec, "queue")))
+
+
+def _subgroup(found: PodsFound, policy: Any, mine: list[PodsFound]) -> tuple[Step, ...]:
+    step = _step(policy, found.pool)
+    if get(policy, "matchLabelKeys", 0) == JOB_INDEX:
+        return (step._replace(size=number_in(policy, "subGroupSize") or found.replicas),)
+    same = {_unit(each, policy) for each in mine if each.label(pod_group.POLICY) == text(policy, "name")}
+    least = number_in(policy, "minSubGroups") or 0
+    return (step._replace(name=_unit(found, policy), least=least if least < len(same) else 0),)
+
+
+def _unit(found: PodsFound, policy: Any) -> str:
+    return found.label(str(get(policy, "matchLabelKeys", 0)))
+
+
+def _of_job(found: PodsFound) -> Asked:
+    spec = mapping(found.workload.data, "spec")
+    task = mapping(spec, *found.route[-3:-1])
+    partition = mapping(task, "partitionPolicy")
+    size = number_in(partition, "partitionSize")
+    inner = (_step(partition, found.pool)._replace(size=size),) if size else ()
+    least = number_in(task, "minAvailable")
+    name = text(found.workload.data, "metadata", "name")
+    queue = text(spec, "queue")
+    minimum = None if least is None or least >= found.replicas or inner else least
+    return Asked(name, found.workload.route, (_step(spec, found.pool), *inner), minimum, queue)
+
+
+def _step(spec: Any, pool: Pool | None) -> Step:
+    """A unit at the tier of a `networkTopology`. Tiers count the levels of the pool from the finest one up."""
+    topology = mapping(spec, "networkTopology")
+    highest = number_in(topology, "highestTierAllowed")
+    depth = -1 if pool is None or highest is None else len(pool.levels) - highest
+    label = pool.levels[depth].label if pool and 0 <= depth < len(pool.levels) else ""
+    if topology and not label:
+        label = f"tier {highest}"
+    return Step(preferred=label) if topology.get("mode") == "soft" else Step(required=label)
+
+
+EXISTING = Existing(SUPPORT, place, "scheduling.volcano.sh/queue-name", ask)

@@ -76,9 +76,9 @@ def check_queue(data: Any, route: Route, what: str, topology: ClusterTopology) -
     if name == "root":
         message = f'{what} is in the queue "root", which Volcano refuses'
         yield error("M719", (*route, "queue"), message, hint="name a leaf queue")
-    elif name and topology.queues is not None and name not in (*topology.queues, *QUEUES):
+    elif name and topology.queue_names is not None and name not in (*topology.queue_names, *QUEUES):
         message = f'{what} is in the queue "{name}", but the topology has no such queue'
-        hint = f"known queues: {', '.join(topology.queues) or 'default'}"
+        hint = f"known queues: {', '.join(topology.queue_names) or 'default'}"
         yield error("M719", (*route, "queue"), message, hint=hint)
 
 

@@ -119,14 +119,13 @@ _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHo
 
 def _at_key(diagnostic: Diagnostic, job: Job) -> Diagnostic:
     """The diagnostic of an option or of a file that cannot be read, at the key of the configuration that has it."""
-    subject = str((*diagnostic.route, "")[0])
-    option = str(diagnostic.route[1]).lstrip("-") if subject == "argument" else subject
+    option = files.named_by(diagnostic)
     if option in job.given:
         return diagnostic
     spec = mapping(job.config, "spec") if job.config.get("kind") != "Workflow" else {}
     key = {option: key for key, option in _CODES.items()}.get(option, option)
     place = ("function", "spec", key) if key in spec else ("function",)
-    return diagnostic._replace(route=place) if subject == "argument" else files.at_name(diagnostic, place)
+    return files.at_name(diagnostic, place)
 
 
 def _with_config(batch: Batch, job: Job) -> Batch:

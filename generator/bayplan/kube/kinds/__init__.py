@@ -166,7 +166,8 @@ def _group_barrier(gang: GangPlan, unit: Unit, kind: str) -> Barrier:
 
 def workload_barriers(plan: Plan, workload: Workload) -> Iterator[tuple[GangPlan, dict[str, Barrier]]]:
     """The gangs of a workload with their barriers."""
-    least = {gang.name: minimum(gang.root) for gang in plan.gangs if gang.gang.barrier == "gang"}
+    barred = any(gang.gang.barrier == "gang" for gang in workload.gangs)
+    least = {gang.name: minimum(gang.root) for gang in plan.gangs if gang.gang.barrier == "gang"} if barred else {}
     return ((gang, barriers(gang, workload.kind, least.get(gang.name, 0))) for gang in workload.gangs)
 
 

@@ -17,6 +17,7 @@ INDEX = INDEX_FIELD
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
+    never("at-once", SEPARATE, "use `workload: jobset`, or remove `atOnce`"),
     never("lead", SEPARATE, "use `workload: jobset`"),
     Support("barrier"),
     never(

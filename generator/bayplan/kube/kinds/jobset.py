@@ -30,6 +30,13 @@ SUPPORT = (
         "a replicatedJob has at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
         APART,
     ),
+    Support("at-once", up_to=1, component="jobset", until="0.9"),
+    Support("at-once", up_to=5, component="jobset", since="0.9"),
+    not_yet_upstream(
+        "at-once",
+        "a replicatedJob has at most 5 predecessors (1 below JobSet 0.9), and each podSet instance of a copy is one",
+        "remove `atOnce`",
+    ),
     Support("lead"),
     Support("barrier"),
     Support("barrier-of-copies"),
@@ -143,7 +150,7 @@ def _replicated_job(
     before = [  # a gang is complete when its lead is
         {"name": replicated_job(workload, other, each), "status": "Complete"}
         for other in workload.gangs
-        if other.name in gang.after
+        if other.name in (*gang.after, gang.previous)
         for each in all_pods(other.root)
         if other.gang.lead in ("", each.spec.name)
     ]

@@ -19,6 +19,7 @@ INDEX = ""
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
     never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`, and start one after the other"),
+    never("at-once", NO_CONTROLLER, "use a JobSet if the scheduler supports it, or remove `atOnce`"),
     approximate(
         "lead",
         "no controller ends the other bare pods when the lead ends, so they keep their nodes until you delete them",

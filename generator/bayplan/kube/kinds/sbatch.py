@@ -17,6 +17,7 @@ COPY_LABEL = ""
 INDEX = ""
 SUPPORT = (
     Support("depends-on"),
+    Support("at-once"),
     Support("lead"),
     approximate(
         "barrier",

@@ -29,6 +29,11 @@ SUPPORT = (
         "each gang is a Volcano Job of its own, and its tasks can wait only for tasks of the same Job",
         "use `workload: jobset`, or render the gangs apart with `--gang NAME`",
     ),
+    never(
+        "at-once",
+        "each copy is a Volcano Job of its own, and its tasks can wait only for tasks of the same Job",
+        "use `workload: jobset`, or remove `atOnce`",
+    ),
     not_yet_here(
         "lead",
         "the end of a task can end the Job, but not before each task of the lead has ended",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from bayplan.core.values import NamedTuple, grouped
+from bayplan.kube import quantity
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
 from bayplan.topologies.kubernetes_nodes import NodeGroup, Taint, size
@@ -140,8 +141,7 @@ def _parts(group: NodeGroup) -> dict[str, int]:
 
 
 def _labelled(group: NodeGroup) -> int:
-    declared = group.labels.get(COUNT, "")
-    return int(declared) if declared.isascii() and declared.isdecimal() and len(declared) < 4 else 0
+    return quantity.whole(group.labels.get(COUNT, ""), 3)
 
 
 def label_of(group: NodeGroup) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -86,10 +86,13 @@ def _offer_of(cordoned: bool, ready: str, allocatable: Any, devices: Any, taints
     return Offer(cordoned, ready, amounts_of(allocatable), amounts_of(devices), taints_of(taints))
 
 
-# Node objects from JSON, read in pieces: one object at a time, never all of them in memory.
+# Objects from JSON, read in pieces: one object at a time, never all of them in memory.
 #
 # The text is `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a
 # Node, a list of Nodes, or several of these in sequence.
+
+ITEMS = ("items",)
+"""The keys of lists whose items are objects."""
 
 LARGEST = 3 << 20
 """Characters of one value. An object in Kubernetes has at most 3 MiB, the limit of the API server for a request."""
@@ -104,16 +107,15 @@ _DECODE = json.JSONDecoder(strict=False).raw_decode
 class WrongError(Exception):
     """The text is not valid JSON from this place on, or the list is not complete."""
 
-    def __init__(self, message: str, line: int, column: int, code: str = "T501", hint: str = "") -> None:
-        self.message, self.line, self.column, self.code = message, line, column, code
-        self.hint = hint or "write the complete file again with `kubectl get nodes -o json`"
+    def __init__(self, message: str, line: int, column: int, partial: bool = False) -> None:
+        self.message, self.line, self.column, self.partial = message, line, column, partial
 
 
 def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
     """Counts the nodes. Yields an error for every invalid node, and for text that is not valid JSON."""
     wrong = 0
     try:
-        for line, column, each in _objects(_Pieces(chunks)):
+        for line, column, each in objects(Pieces(chunks)):
             try:
                 add_object(counter, (*at, AT, line, column), each)
             except ValueError as problem:
@@ -123,17 +125,19 @@ def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterato
         if wrong > MOST_REPORTED:
             yield error("T501", at, f"cannot read {wrong - MOST_REPORTED} more nodes")
     except WrongError as problem:
-        yield error(problem.code, (*at, AT, problem.line, problem.column), problem.message, hint=problem.hint)
+        hint = PAGES if problem.partial else "write the complete file again with `kubectl get nodes -o json`"
+        code = "T529" if problem.partial else "T501"
+        yield error(code, (*at, AT, problem.line, problem.column), problem.message, hint=hint)
 
 
 PAGES = "list all nodes with `kubectl get nodes -o json`, and not with `--raw` and a limit"
 
 
 def goes_on(metadata: Any) -> str:
-    """The message for a list whose metadata announce more nodes; empty if they do not."""
+    """The message for a list whose metadata announce more objects; empty if they do not."""
     rest = get(metadata, "remainingItemCount")
-    more = f"{rest} more nodes" if isinstance(rest, int) and rest > 0 else "more nodes"
-    if get(metadata, "continue") or more != "more nodes":
+    more = f"{rest} more objects" if isinstance(rest, int) and rest > 0 else "more objects"
+    if get(metadata, "continue") or more != "more objects":
         return f"the list is not complete: its metadata announce {more}"
     return ""
 
@@ -145,33 +149,34 @@ def unread(node: Any, problem: Exception, place: Route) -> Diagnostic:
     return error("T501", place, message, hint="use the unchanged output of `kubectl get nodes -o json`")
 
 
-def _objects(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
-    """Line, column and data of every object."""
+def objects(pieces: Pieces, lists: Container[str] = ITEMS) -> Iterator[tuple[int, int, Any]]:
+    """Line, column and data of every object. `lists`: the keys of lists whose items are objects. WrongError."""
     while first := pieces.peek():
         if first == "{":
-            yield from _document(pieces)
+            yield from _document(pieces, lists)
         elif first == "[":
             yield from _elements(pieces)
         else:
             raise pieces.wrong("this is not a JSON object or a list")
 
 
-def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
-    """The items of a list, or the object itself."""
+def _document(pieces: Pieces, lists: Container[str]) -> Iterator[tuple[int, int, Any]]:
+    """The items of a list, and the object itself, with its list empty."""
     line, column = pieces.place()
     head: dict[str, Any] = {}
     pieces.take("{")
     while pieces.peek() != "}":
         key = str(pieces.value()) if pieces.peek() == '"' else ""
         pieces.take(":" if key else '"')
-        if key == "items" and pieces.peek() == "[":
+        if key in lists and pieces.peek() == "[":
+            head[key] = []
             for *where, each in _elements(pieces):
                 yield where[0], where[1], typed(each, head)
         else:
             place = pieces.place()
             head[key] = pieces.value()
             if key == "metadata" and (message := goes_on(head[key])):
-                raise WrongError(message, place[0], place[1], "T529", PAGES)
+                raise WrongError(message, *place, partial=True)
         if pieces.peek() != "}":
             pieces.take(",")
     pieces.take("}")
@@ -188,7 +193,7 @@ def typed(data: Any, head: Any) -> Any:
     return {"kind": kind, "apiVersion": text(head, "apiVersion"), **data} if kind else data
 
 
-def _elements(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
+def _elements(pieces: Pieces) -> Iterator[tuple[int, int, Any]]:
     pieces.take("[")
     while pieces.peek() != "]":
         place = pieces.place()
@@ -198,7 +203,7 @@ def _elements(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
     pieces.take("]")
 
 
-class _Pieces:
+class Pieces:
     """A file that keeps only the part to read next, and the current line and column."""
 
     def __init__(self, chunks: Iterable[str]) -> None:
@@ -259,7 +264,7 @@ class _Pieces:
         if inside:
             self.position = problem.pos
             raise self.wrong(f"this is not valid JSON: {problem.msg}")
-        raise self.wrong("this value is larger than any node" if long else "the file ends inside this value")
+        raise self.wrong("this value is larger than any object" if long else "the file ends inside this value")
 
     def _more(self) -> bool:
         """Doubles the text in memory, so that a large value is parsed only a few times."""
@@ -303,7 +308,7 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
     offers: dict[tuple[str, ...], NumberedOffer] = {}
     forms: dict[tuple[str, ...], LabelKeys] = {}
     add, subject, wrong, more, kubelets = counter.add, at[0], 0, -1, counter.software.kubelets
-    for number, line in enumerate(_lines(chunks), 1):
+    for number, line in enumerate(lines(chunks), 1):
         if not line:
             continue
         try:
@@ -362,7 +367,8 @@ def _learned(
     return counter.form(tuple(data)), list(data.values())
 
 
-def _lines(chunks: Iterable[str]) -> Iterator[str]:
+def lines(chunks: Iterable[str]) -> Iterator[str]:
+    """The lines of a file. The last is too long if it has more than `LONGEST` characters."""
     kept = ""
     for chunk in chunks:
         lines = (kept + chunk).split("\n")

@@ -15,7 +15,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
 from bayplan.model.target import order
-from bayplan.model.topology import AcceleratorKind, Fabric, Ipam, NodeShape, Pool, Rail
+from bayplan.model.topology import AcceleratorKind, Fabric, Ipam, NodeShape, Pool, Queue, Rail
 from bayplan.topologies.alignment import relation
 from bayplan.topologies.grouping import NAMELESS
 from bayplan.topologies.kubernetes_nodes.software import several
@@ -214,7 +214,7 @@ def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
     own["versions"] = _agreed_versions(one, other, issues)
     declared = [without_units(each.schedulers) for each in (first, second)]
     schedulers = _agreed_settings(declared[0], declared[1], ("schedulers",), one, other, issues)
-    queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
+    queues = _queues(first.queues, second.queues)
     defaults = dict(sorted({**second.defaults, **first.defaults}.items()))
     used = {pool.node.accelerator for pool in pools}
     kinds = _accelerators(first.accelerators, second.accelerators)
@@ -229,6 +229,16 @@ def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
         {**other.labels, **one.labels},
         f"{one.source} and {other.source}" if other.topology.pools else one.source,
     )
+
+
+def _queues(first: tuple[Queue, ...] | None, second: tuple[Queue, ...] | None) -> tuple[Queue, ...] | None:
+    """The queues of both. A name without numbers and parent adds nothing to a queue of the other file."""
+    if first is None or second is None:
+        return second if first is None else first
+    bare = {each.name for each in second if each != Queue(each.name)}
+    kept = [each for each in first if each != Queue(each.name) or each.name not in bare]
+    names = {each.name for each in kept}
+    return (*kept, *(each for each in second if each.name not in names))
 
 
 def _agreed_versions(one: Part, other: Part, issues: list[Diagnostic]) -> dict[str, str]:
@@ -302,17 +312,35 @@ def _without_frames(result: Part, issues: list[Diagnostic]) -> Part:
     for pool in pools if full else ():
         if not pool.domains and pool != WITHOUT_NODES:
             issues.append(_left_out(pool, full))
-    return result._replace(topology=result.topology._replace(pools=tuple(full))) if full else result
+    if not full:
+        return result
+    queues = _requoted(result.topology.queues, {pool.name: _twin(pool, full) for pool in pools if not pool.domains})
+    return result._replace(topology=result.topology._replace(pools=tuple(full), queues=queues))
+
+
+def _requoted(queues: tuple[Queue, ...] | None, twins: Mapping[str, str]) -> tuple[Queue, ...] | None:
+    """The queues with the quotas of pools that are left out on their twins, if each of these has only one."""
+    clear = {name: twin for name, twin in twins.items() if twin and list(twins.values()).count(twin) == 1}
+
+    def moved(queue: Queue) -> Queue:
+        kept = (each for each in queue.quotas if each.pool not in twins or each.pool in clear)
+        return queue._replace(quotas=tuple(each._replace(pool=clear.get(each.pool, each.pool)) for each in kept))
+
+    return queues and tuple(map(moved, queues))
 
 
 WITHOUT_NODES = Pool("nodes", NodeShape())
 """The pool of a source without nodes."""
 
 
-def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
+def _twin(pool: Pool, full: Sequence[Pool]) -> str:
+    """The first pool with nodes that has the same levels; empty if none has."""
     labels = [level.label for level in pool.levels]
-    twin = next((each.name for each in full if labels and [level.label for level in each.levels] == labels), "")
-    if twin:
+    return next((each.name for each in full if labels and [level.label for level in each.levels] == labels), "")
+
+
+def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
+    if twin := _twin(pool, full):
         message = f'left out pool "{pool.name}" without nodes, whose levels are those of pool "{twin}"'
         return info("T437", (), message, hint="no action needed: two sources describe the same levels")
     if pool.node.node_selector:

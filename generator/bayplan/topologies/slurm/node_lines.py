@@ -16,6 +16,7 @@ from typing import Any
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import grouped
+from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
@@ -184,8 +185,7 @@ def _cores(pairs: Mapping[str, str]) -> int:
 
 
 def _number(pairs: Mapping[str, str], key: str) -> int:
-    content = pairs.get(key, "")
-    return int(content) if content.isascii() and content.isdigit() and len(content) < 13 else 0
+    return quantity.whole(pairs.get(key, ""), 12)
 
 
 def states(state: str) -> list[str]:

@@ -56,10 +56,11 @@ _PART = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
 
 
 class Array(NamedTuple):
-    """The array indices to translate the script with, or the number of copies."""
+    """The array indices to translate the script with, or the number of copies, and how many of these run at once."""
 
     each: tuple[int, ...] = ()
     copies: int = 1
+    at_once: int = 0  # 0: all
 
 
 def indices(script: Script, findings: Findings) -> Array:
@@ -82,6 +83,9 @@ def indices(script: Script, findings: Findings) -> Array:
             findings.error("W603", option.spot, message, "split the array into several scripts")
             return Array()
         numbers |= set(range(first, last + 1, step))
+    limit = int(at_a_time) if at_a_time.isdecimal() and len(at_a_time) < 8 else 0
+    if "SLURM_ARRAY" not in script.body and (limit or not percent):
+        return Array(copies=len(numbers), at_once=limit if limit < len(numbers) else 0)
     if percent:
         message = f"bayplan drops the limit of {at_a_time} concurrent jobs in --array"
         findings.warning("W604", option.spot, message, f"remove %{at_a_time}, and limit the queue instead")
@@ -104,7 +108,7 @@ def document(script: Script, findings: Findings) -> Translated | None:
         names = [f"{f'step-{n}' if len(batches) > 1 else script.name}{suffix}" for n in range(len(batches))]
         for place, batch in enumerate(batches):
             waits = names[place - 1 : place] if place else []
-            gang = _gang(script, batch, names[place], waits, array.copies, findings)
+            gang = _gang(script, batch, names[place], waits, array, findings)
             places |= {(len(gangs), *route): spot for route, spot in gang.places.items()}
             gangs.append(gang.data)
         if len(batches) > 1 and not number:
@@ -122,7 +126,7 @@ class Translated(NamedTuple):
 
 
 def _gang(
-    script: Script, batch: Sequence[Step], name: str, waits: list[str], copies: int, findings: Findings
+    script: Script, batch: Sequence[Step], name: str, waits: list[str], array: Array, findings: Findings
 ) -> Translated:
     members = parts(script, batch, findings)
     single = len(members) == 1
@@ -149,7 +153,7 @@ def _gang(
     body.pop("name", None) if single else None
     data = {
         "name": name,
-        **non_empty(dependsOn=waits, replicas=copies if copies > 1 else 0),
+        **non_empty(dependsOn=waits, replicas=array.copies if array.copies > 1 else 0, atOnce=array.at_once),
         **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
         **non_empty(backends=_backends(script, bool(script.remarks and members[0].step.launch), findings)),

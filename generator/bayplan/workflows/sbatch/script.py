@@ -52,7 +52,7 @@ def partition_pool(topology: ClusterTopology | None, partition: str) -> str:
     """The pool of a Slurm partition, if the topology has one."""
     own = topology.schedulers.get("slurm", {}).get("pools", {}) if topology else {}
     pools = [name for name, settings in own.items() if settings.get("partition") == partition]
-    if not pools and topology and topology.pool(partition) and partition not in (topology.queues or ()):
+    if not pools and topology and topology.pool(partition) and partition not in (topology.queue_names or ()):
         pools = [partition]
     return pools[0] if len(pools) == 1 else ""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
 from bayplan.kube.objects import items
 from bayplan.text.document import Document, Path, SourceMap, Span, spans_of
 
@@ -21,8 +22,7 @@ def mappings(value: Any, *keys: str | int) -> list[Mapping[str, Any]]:
 
 def whole(value: Any) -> int:
     """An integer, also from a string; 0 if it is not one."""
-    plain = str(value)
-    return int(plain) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else 0
+    return quantity.whole(str(value), 9)
 
 
 # Data with the place in the source that each value comes from.

@@ -1,0 +1,176 @@
+"""Manifests on the command line of `plan` and `check`: their workloads beside the workflows of other files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bayplan import workflows
+from bayplan.cli import files, inputs, options
+from bayplan.cli.compiling import CompiledWorkflow, topology_check
+from bayplan.cli.inputs import Inputs
+from bayplan.cli.lint import ENDINGS, SUBJECT, Manifests, lenient, load_manifests
+from bayplan.cli.options import Arguments
+from bayplan.core.diagnostics import error, has_errors
+from bayplan.kube.objects import number, text
+from bayplan.kube.other_files import FOLDERS
+from bayplan.kube.shell import operand
+from bayplan.model.formats import detect
+from bayplan.report import Batch
+from bayplan.text.document import Document
+
+if TYPE_CHECKING:
+    from bayplan.model.formats import TextFormat
+
+FORMAT = "manifests"
+"""The value of --from for Kubernetes objects."""
+
+API_VERSION = re.compile(rb"""(?m)(?:^[ \t]*|[{,] ?)["']?apiVersion["']?: *["']?([^\s"',#]+)""")
+KIND = re.compile(rb"""(?m)(?:^[ \t]*|[{,] ?)["']?kind["']?: *["']?([^\s"',#]+)""")
+OTHERS = (b"bayplan.dev/", b"kustomize.config.k8s.io/")
+"""The beginnings of versions of files that are not manifests."""
+
+USELESS = ("gang", "queue", "priority", "workload", "set", "set-string", "osmo-pool", "image")
+"""Options for workflows, which manifests do not read."""
+
+
+def split(args: Arguments) -> tuple[Arguments, tuple[str, ...]]:
+    """The command line without its manifests, and these: folders, files of objects, or all with --from manifests."""
+    chosen = args.value("from") == FORMAT
+    words = tuple(word for word in args.words if chosen or _has_objects(word))
+    rest = {key: values for key, values in args.options.items() if not (chosen and key == "from")}
+    return args._replace(words=tuple(word for word in args.words if word not in words), options=rest), words
+
+
+def _has_objects(word: str) -> bool:
+    """Whether a file begins as Kubernetes objects do that are not bayplan's, or is a folder."""
+    if word == "-":
+        return False
+    try:
+        if os.path.isdir(files.inside(word)):
+            return not any(os.path.lexists(os.path.join(word, base)) for base in FOLDERS)
+    except (OSError, ValueError):
+        return False
+    raw = _beginning(word)
+    others = any(each.startswith(OTHERS) for each in API_VERSION.findall(raw))
+    return _begins_as_object(raw) and not (others or _text_format(raw))
+
+
+def _beginning(path: str) -> bytes:
+    """The beginning of a file; empty if it is not a file, or bayplan cannot read it."""
+    try:
+        if not files.found(path):
+            return b""
+        with files.opened(path) as file:
+            return file.read(65_536)
+    except (OSError, ValueError):
+        return b""
+
+
+def _begins_as_object(raw: bytes) -> bool:
+    return bool(API_VERSION.search(raw) and KIND.search(raw))
+
+
+def _text_format(raw: bytes) -> TextFormat | None:
+    """The format of workflows, other than bayplan's own, that claims a file, such as a Job that TorchX wrote."""
+    whole = raw.decode("utf-8", "replace")
+    claiming = (each for each in workflows.TEXTS.values() if any(mark in raw for mark in each.MARKS))
+    return next((each for each in claiming if each.claims(whole)), None)
+
+
+# The workflows in a folder of manifests, which bayplan reads only if they are on the command line too.
+
+PROSE = (".md", ".rst", ".html")
+"""The endings of documents, which may quote workflows."""
+
+
+def _is_other_workflow(path: str) -> bool:
+    """Whether a file of a folder is a workflow of another format than bayplan's own, or has no ending of manifests."""
+    raw = b"" if path.endswith(PROSE) else _beginning(path)
+    if path.endswith(ENDINGS) and _begins_as_object(raw):
+        return False
+    return _format_of(raw) is not None
+
+
+def _format_of(raw: bytes) -> str | None:
+    """The format of a workflow by its beginning, as messages name it."""
+    if any(each.startswith(OTHERS[0]) for each in API_VERSION.findall(raw)):
+        return WORKFLOW if b"Workflow" in KIND.findall(raw) else None
+    found = _text_format(raw)
+    return found.TITLE if found else None
+
+
+WORKFLOW = "a Workflow"
+
+
+def _workflows(loaded: Manifests) -> Iterator[tuple[str, str]]:
+    """The files of folders that are workflows, each with its format."""
+    for path in loaded.unread:
+        yield path, _format_of(_beginning(path)) or WORKFLOW
+    for each in loaded.documents:
+        found = detect(workflows.FORMATS.values(), each.data) if each.name in loaded.unnamed else None
+        if found and text(each.data, "kind") in ("", "Workflow"):
+            yield each.name, getattr(found, "TITLE", WORKFLOW)
+
+
+def _unnamed(found: Mapping[str, str], named: Sequence[str]) -> Iterator[Batch]:
+    """A912: a workflow in a folder that is not on the command line."""
+    known = {os.path.realpath(each) for each in named}
+    for path, title in found.items():
+        if os.path.realpath(path) not in known:
+            message = f"this file in a folder of manifests is {title}, which bayplan reads only if you name it"
+            hint = f"pass `{operand(path)}` too, or move it out of the folder"
+            yield Batch((error("A912", (SUBJECT,), message, hint=hint),), {SUBJECT: Document(path, "", 0, None)})
+
+
+def planned(args: Arguments, words: Sequence[str], read: Inputs) -> tuple[Inputs, list[CompiledWorkflow], list[Batch]]:
+    """The workloads of manifests, which have no documents of their own, and their diagnostics."""
+    from bayplan.augment import reading
+    from bayplan.linting.objects import collect
+    from bayplan.model.augment import AugmentRequest
+    from bayplan.pipeline import Compiled
+
+    loaded = load_manifests(words, _is_other_workflow)
+    objects, not_objects = collect(loaded.documents)
+    sources = {f"manifest:{n}": document for n, document in enumerate(loaded.documents)}
+    found = dict(_workflows(loaded))
+    skipped = (each for each in not_objects if loaded.documents[number(each.route)].name not in found)
+    batches = [*loaded.batches, *_unnamed(found, args.words)]
+    batches.append(Batch(tuple(lenient(each, loaded) for each in skipped), sources))
+    useless = next((each for each in USELESS if args.has(each)), "")
+    if useless:
+        message = f"--{useless} has no effect on manifests, which name everything themselves"
+        batches.append(Batch((error("A920", ("argument", f"--{useless}"), message, hint=f"remove --{useless}"),)))
+    if args.value("scheduler") == "all":
+        message = "-s all compares the schedulers of workflows; manifests name theirs"
+        batches.append(Batch((error("A920", ("argument", "--scheduler"), message, hint="leave it out"),)))
+    target = options.target(args)
+    batches.append(Batch(target.diagnostics))
+    if inputs.without_topology(args):
+        batches.append(Batch((inputs.no_topology(),)))
+    wrong = any(has_errors(each.diagnostics) for each in batches)
+    if read.topology is None or target.value is None or wrong:
+        return read, [], batches
+    judged = topology_check(args)(read.topology)
+    busy = inputs.occupied(args, judged[0].value)[0]
+    request = AugmentRequest(
+        objects,
+        read.topology,
+        scheduler=args.value("scheduler"),
+        namespace=args.value("namespace"),
+        target=target.value,
+        occupied=busy,
+    )
+    outcome, origins = reading.plans(request, judged)
+    sources["topology"] = read.topology
+    batches.append(Batch(outcome.diagnostics, sources, origins))
+    compiled: list[CompiledWorkflow] = []
+    for each in outcome.value or ():
+        document = sources[str(each.route[0])]
+        own = {**sources, "workflow": document}
+        batches.append(Batch(each.diagnostics, own, {**origins, "workflow": each.origins}))
+        if each.planned is not None:
+            compiled.append((document, Compiled(each.planned, ())))
+    return read._replace(beside={**read.beside, **sources}), compiled, batches

@@ -6,7 +6,32 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, Namespace, NodeShape, Pool
+from bayplan.model.topology import (
+    AcceleratorKind,
+    ClusterTopology,
+    Domain,
+    Level,
+    Namespace,
+    NodeShape,
+    Pool,
+    Queue,
+    Quota,
+    named_queues,
+)
+
+NUMBERED = (
+    (
+        Queue("all", "", (Quota("gpu", "", 8000, 64000),)),
+        Queue("research", "all", (Quota("cpu", "", 0, 500),)),
+        Queue("r", "all"),
+    ),
+    (
+        Queue("all"),
+        Queue("research", "all", (Quota("nvidia.com/gpu", "", 8000, None), Quota("memory", "", None, 2**40))),
+    ),
+    (Queue("research", "", (Quota("gpu", "", None, 0), Quota("example.com/nic", "", 1000, 2000))),),
+)
+"""Queues with numbers and parents."""
 
 LABELS = ("topology.kubernetes.io/zone", "example.com/topology-spine", "nvidia.com/gpu.clique")
 NAMES = (("zone", "spine", "rack"), ("region", "gpu-block", "sub-block"))
@@ -92,7 +117,7 @@ def topologies(draw: st.DrawFn, most: int = 3, depths: tuple[int, ...] = (0, 1, 
         made,
         versions=draw(st.sampled_from([{}, {"kubernetes": "1.34"}])),
         defaults=draw(st.sampled_from([{}, {"queue": "research", "namespace": "ml"}])),
-        queues=draw(st.sampled_from([None, ("batch", "research")])),
+        queues=draw(st.sampled_from([None, named_queues("batch", "research"), *NUMBERED])),
         schedulers=draw(st.sampled_from([{}, {"slurm": {"plugin": "tree"}}, {"kueue": {"flavor": "f.1"}}])),
         accelerators={"h100": AcceleratorKind("h100", resources={"count": "nvidia.com/gpu"})},
         namespaces=draw(st.sampled_from([{}, {"ml": Namespace("ml")}])),

@@ -9,7 +9,7 @@ import pytest
 
 from tools import scheduler_matrix
 from tools.clients import tool
-from tools.docs import Step, found, matches, pages, prepare, programs, refreshed, run, steps
+from tools.docs import Step, found, matches, pages, pictures, prepare, programs, refreshed, run, steps
 from tools.refresh_docs import TABLES
 from tools.run import ROOT
 
@@ -41,6 +41,12 @@ def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> No
     for step in examples(page):
         actual = run(step, tmp_path, env)
         assert matches(step.expected, actual), f"{page}:{step.start}: $ {step.command}\n" + "\n".join(actual)
+    assert [str(shown) for shown, made in pictures(page, tmp_path) if shown.read_bytes() != made.read_bytes()] == []
+
+
+def test_every_picture_is_on_a_page() -> None:
+    shown = {picture for page in pages() for picture, _ in pictures(page, ROOT)}
+    assert set((ROOT / "docs").rglob("*.svg")) == shown
 
 
 def test_only_the_two_set_up_commands_are_not_run_here() -> None:

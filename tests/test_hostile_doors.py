@@ -14,7 +14,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,7 +29,7 @@ from test_hostile_text import JOB, TOPOLOGY, WORKFLOW
 from test_hostile_topologies import TEXTS
 from tools.effort import sample
 from tools.hostile import ACCEPTED, EVERY, LINE, changed, judged, pasted, places, ran, readable, same_for_all
-from tools.run import EXAMPLES, PRETRAIN, bayplan, environment
+from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, environment
 
 RUNS = 40
 """About so many runs of each test by default."""
@@ -238,9 +240,10 @@ OPTIONS = {
     IMPORT: "--from --update --preset --level --plan --headroom --name --read-on -o",
     ("init", "made"): "--accelerator -s --from",
     ("plan", f"{PRETRAIN}/workflow.yaml"): "-t",
+    ("capacity", "-t", f"{PRETRAIN}/topology.yaml"): "--level --without --with --occupied",
 }
 WORDS = (
-    "render,check,plan,lint,diff,import,delete-plan,generate,explain,schema,completion,last-error,nothing,init,"
+    "render,check,plan,capacity,lint,diff,import,delete-plan,generate,explain,schema,completion,last-error,nothing,init,"
     "topology check,topology show,topology export,topology diff,kustomize doctor,kustomize references,"
     "kustomize install-legacy,helm last-error,helm install-plugin -o,init --from,check -s"
 )
@@ -358,8 +361,103 @@ def pictured(path: Path) -> None:
     tree, picture = (bayplan("topology", "show", str(path), "--format", form) for form in ("tree", "svg"))
     assert readable(tree.stdout), tree.stdout
     if picture.returncode == 0:
-        tags = {each.tag.rpartition("}")[2] for each in ElementTree.fromstring(picture.stdout).iter()}
-        assert tags <= {"svg", "title", "style", "rect", "text", "g"}
+        drawn(picture.stdout)
+
+
+ELEMENTS = {"svg", "title", "style", "defs", "pattern", "path", "g", "rect", "text"}
+ATTRIBUTES = {"class", "d", "font-family", "font-size", "height", "id", "patternUnits", "role", "rx", "transform"}
+ATTRIBUTES |= {"aria-labelledby", "viewBox", "width", "x", "y"}
+"""All that a picture consists of: no scripts, links, events, images or HTML."""
+
+
+def drawn(picture: str) -> None:
+    """A picture has only elements and attributes that draw, and its style loads nothing."""
+    for each in ElementTree.fromstring(picture).iter():
+        assert each.tag.removeprefix("{http://www.w3.org/2000/svg}") in ELEMENTS
+        assert set(each.attrib) <= ATTRIBUTES
+        assert not any("url(" in value for value in each.attrib.values())
+    (style,) = re.findall("<style>(.*?)</style>", picture, re.DOTALL)
+    assert style.lstrip("\n") == (ROOT / "generator/bayplan/cli/pictures/svg.css").read_text("utf-8")
+
+
+def paged(page: str) -> None:
+    """A page of a plan has only its own script and style, which its policy names by their hashes, and data."""
+    parts = re.findall("<(script|style)([^>]*)>(.*?)</\\1>", page, re.DOTALL)
+    own = [(ROOT / "generator/bayplan/cli/pictures" / name).read_text("utf-8") for name in ("page.css", "page.js")]
+    assert [text for _, attributes, text in parts if not attributes] == own
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in own]
+    policy = f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'"
+    assert re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', page) == [policy]
+    (data,) = (text for _, attributes, text in parts if attributes)
+    assert not set("<>&") & set(data)
+    assert json.loads(data)["scenes"]
+    rest = re.sub("<(script|style)([^>]*)>(.*?)</\\1>", "", page, flags=re.DOTALL)
+    assert set(re.findall("<(/?[a-zA-Z!][^ >]*)", rest)) == BARE
+
+
+BARE = set(re.findall("<(/?[a-zA-Z!][^ >]*)", (ROOT / "generator/bayplan/cli/pictures/page.html").read_text("utf-8")))
+BARE -= {"script", "/script", "style", "/style"}
+"""The elements of a page without data."""
+
+OTHERS = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "namespace": "team-b",
+        "name": "train-7",
+        "labels": {"jobset.sigs.k8s.io/jobset-name": "train"},
+        "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train-0", "controller": True}],
+    },
+    "spec": {"nodeName": "n03", "containers": [{"name": "c", "resources": {"requests": {"nvidia.com/gpu": "2"}}}]},
+    "status": {"phase": "Running"},
+}
+"""A pod of another tenant."""
+
+
+SMALL = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Workflow
+metadata: {name: job}
+spec:
+  gangs:
+  - name: train
+    placement: {required: spine}
+    podSets: [{name: worker, replicas: REPLICAS, accelerator: {name: gb200, count: 4}, image: i, command: [work]}]
+"""
+
+
+@pytest.mark.parametrize("place", ["topology.yaml", "pods.json"])
+def test_a_picture_of_a_plan(place: str, tmp_path: Path) -> None:
+    """The names of a cluster, and those of other tenants."""
+    plain = {"topology.yaml": yaml.safe_load(TOPOLOGY), "pods.json": OTHERS}
+    (tmp_path / "small.yaml").write_text(SMALL.replace("REPLICAS", "3"))
+    (tmp_path / "large.yaml").write_text(SMALL.replace("REPLICAS", "99"))
+    for name, data in plain.items():
+        (tmp_path / name).write_text(json.dumps(data))
+    known = ("-t", "topology.yaml", "-s", "kai")
+    assert bayplan("render", "small.yaml", *known, "-o", "manifests/", cwd=tmp_path).returncode == 0
+    pictures = [
+        ("plan", "small.yaml", *known, "--occupied", "pods.json", "--format", "svg"),
+        ("plan", "large.yaml", *known, "--occupied", "pods.json", "--format", "html"),
+        ("diff", "small.yaml", "manifests/", *known, "--format", "svg"),
+    ]
+    reports = [
+        ("plan", "small.yaml", *known, "--occupied", "pods.json", "--format", form) for form in ("tree", "blocks")
+    ]
+    seen = 0
+    for data, _ in cases(plain[place], 3, most=60):
+        (tmp_path / place).write_text(json.dumps(data))
+        for words in pictures:
+            done = bayplan(*words, cwd=tmp_path)
+            judged(done, tmp_path)
+            if done.stdout:
+                (paged if "html" in words else drawn)(done.stdout)
+                seen += 1
+        for words in reports:
+            done = bayplan(*words, cwd=tmp_path)
+            judged(done, tmp_path)
+            assert readable(done.stdout)
+    assert seen > 5
 
 
 def test_a_topology(tmp_path: Path) -> None:

@@ -27,14 +27,16 @@ COMMAND_LINE = "the error is about the command line: exit code 2"
 ARGUMENT = "the command line names a file that cannot be read"
 OUTPUT = "the error is about a file that bayplan writes or has written"
 FOLDER = "the error is about a folder"
+WHOLE_FILE = "the error is about a whole file of what runs"
 PROGRAM = "the error is about another program"
 REPORT = "the error is about errors that the report leaves out"
 
 REASONS = {
-    COMMAND_LINE: "A903 A904 A906 A920 A921 A923 A924 A934 A980 A991 O808 R156 T578 W322",
+    COMMAND_LINE: "A903 A904 A906 A920 A921 A923 A924 A934 A975 A976 A977 A980 A989 A991 O808 R156 T578 W322",
     ARGUMENT: "R101 R103",
     OUTPUT: "A990 O802 O804 O805 O806",
     FOLDER: "A912 O831",
+    WHOLE_FILE: "R160 R161",
     PROGRAM: "O821",
     REPORT: "R158",
 }

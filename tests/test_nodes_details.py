@@ -95,9 +95,9 @@ def test_a_selector_that_spares_those_left_out_is_better() -> None:
 @pytest.mark.parametrize(
     ("metadata", "words"),
     [
-        ({"continue": "abc", "remainingItemCount": 500}, "500 more nodes"),
-        ({"continue": "abc"}, "more nodes"),
-        ({"remainingItemCount": 3}, "3 more nodes"),
+        ({"continue": "abc", "remainingItemCount": 500}, "500 more objects"),
+        ({"continue": "abc"}, "more objects"),
+        ({"remainingItemCount": 3}, "3 more objects"),
     ],
 )
 @pytest.mark.parametrize("last", [True, False])

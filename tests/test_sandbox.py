@@ -81,7 +81,7 @@ def place(tmp_path: Path) -> Place:
     shutil.copy(PRETRAIN / "topology.yaml", place.repository)
     shutil.copy(PRETRAIN / "workflow.yaml", place.jobs)
     shutil.copy(EXAMPLES / "sources" / "nodes.json", place.jobs)
-    (place.jobs / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (place.jobs / "map.yaml").write_text("# bayplan.dev/\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     (place.jobs / "link.yaml").symlink_to(place.outside / "secret.yaml")
     (place.jobs / "chain.yaml").symlink_to("link.yaml")
     (place.jobs / "dangling.yaml").symlink_to(place.outside / "none.yaml")
@@ -110,16 +110,27 @@ DOORS = {
     "check": "check {}",
     "check -t": "check workflow.yaml -t {}",
     "check -s all": "check workflow.yaml -s all -t {}",
+    "check --occupied": "check workflow.yaml -t ../topology.yaml --occupied {}",
+    "plan --occupied": "plan workflow.yaml -t ../topology.yaml --occupied {}",
+    "capacity --occupied": "capacity -t ../topology.yaml --occupied {}",
+    "render --occupied": "render workflow.yaml -t ../topology.yaml --occupied {}",
     "plan": "plan {} -t ../topology.yaml",
+    "capacity": "capacity {} -t ../topology.yaml",
+    "capacity -t": "capacity -t {}",
     "delete-plan": "delete-plan workflow.yaml -t {}",
     "diff": "diff workflow.yaml {} -t ../topology.yaml",
     "diff -t": "diff workflow.yaml map.yaml -t {}",
+    "plan --from manifests": "plan {} --from manifests -t ../topology.yaml",
+    "explain --why": "explain --why {} --workflow workflow.yaml -t ../topology.yaml",
+    "explain --workflow": "explain --why map.yaml --workflow {} -t ../topology.yaml",
     "lint": "lint {}",
     "lint -t": "lint map.yaml -t {}",
     "import": "import {}",
     "import -t": "import workflow.yaml -t {}",
     "post-render -t": "post-render -t {}",
     "post-render --policy": "post-render -t ../topology.yaml --policy {}",
+    "post-render --occupied": "post-render -t ../topology.yaml --occupied {}",
+    "topology show --occupied": "topology show ../topology.yaml --occupied {}",
     "topology check": "topology check {}",
     "topology check --live": "topology check ../topology.yaml --live {}",
     "topology show": "topology show {}",

@@ -19,6 +19,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m e2e", description=__doc__)
     parser.add_argument("--scheduler", default="", help='only this scheduler or release, as in "kai" or "kai 0.17.0"')
     parser.add_argument("--cases", type=int, default=500, help="random cases at each release (default: 500)")
+    parser.add_argument("--busy", type=int, default=200, help="half-busy ones at each release (default: 200)")
     parser.add_argument("--shrink", action="store_true", help="print the smallest case of each kind of disagreement")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args()
@@ -33,7 +34,7 @@ def main() -> int:
         return 2
     tallies = []
     for release in releases:
-        tallies.append(tally(release, asked.cases, asked.jobs))
+        tallies.append(tally(release, asked.cases, asked.busy, asked.jobs))
         _print(tallies[-1])
         if asked.shrink:
             _shrunk(tallies[-1])

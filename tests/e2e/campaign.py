@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from itertools import islice
@@ -54,15 +54,20 @@ class Tally(NamedTuple):
         return Counter(outcome for each in self.results[kind] for outcome in each.outcomes or ())
 
 
-def tally(release: Release, wanted: int, jobs: int) -> Tally:
-    """All sets of cases at one release; of random ones the first so many that bayplan renders."""
+def tally(release: Release, wanted: int, busy: int, jobs: int) -> Tally:
+    """All sets of cases at one release; of random and of half-busy ones the first so many that bayplan renders."""
     kept = [each.case for each in regressions() if release.name in each.outcomes]
     hand = [n for n, each in enumerate(degenerate.CASES) if release.name in each.placed]
     with ProcessPoolExecutor(jobs) as pool:
         sets = {
             "examples": list(pool.map(partial(_judged, release.name), examples())),
             "kept cases": list(pool.map(partial(_judged, release.name), kept)),
-            "random cases": list(islice(_random(release, pool), wanted)),
+            "random cases": list(islice(_random(release, pool, random_cases.seeds), wanted)),
+            "half-busy cases": list(
+                islice(
+                    _random(release, pool, random_cases.busy_seeds), 0 if release.scheduler.name == "slurm" else busy
+                )
+            ),
             "mutations": list(pool.map(partial(_mutated, release.name), range(len(release.scheduler.mutations)))),
             "restarts": list(pool.map(partial(_restarted, release.name), restart.SEEDS)),
             "constraints by hand": list(pool.map(partial(_degenerate, release.name), hand)),
@@ -70,10 +75,9 @@ def tally(release: Release, wanted: int, jobs: int) -> Tally:
     return Tally(release, {kind: [each for each in found if each.outcomes] for kind, found in sets.items()})
 
 
-def _random(release: Release, pool: Executor) -> Iterator[Result]:
+def _random(release: Release, pool: Executor, seeds: Callable[[int, int], list[int]]) -> Iterator[Result]:
     for batch in range(MOST):
-        seeds = random_cases.seeds(batch * BATCH, (batch + 1) * BATCH)
-        found = pool.map(partial(_seeded, release.name), seeds, chunksize=5)
+        found = pool.map(partial(_seeded, release.name), seeds(batch * BATCH, (batch + 1) * BATCH), chunksize=5)
         yield from (each for each in found if each.outcomes is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bayplan.model.plan import GangPlan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.search import faults
 from bayplan.planning.fit.witness import Run
@@ -43,14 +43,15 @@ class Verdict(NamedTuple):
         return self.outcome in (*AGREED, "open")
 
 
-def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], bindings: Mapping[str, str]) -> Verdict:
+def compare(stage: Stage, plan: Plan, members: Iterable[Member], bindings: Mapping[str, str]) -> Verdict:
     """The outcome of one stage."""
+    topology = plan.topology
     bound = by_pod_set(members, bindings)
     wrong = tuple(fault for gang in stage.gangs for fault in _faults(gang, topology, bound))
     short = {gang.name: tuple(missing(gang.name, gang.root, bound)) for gang in stage.gangs}
     whole = all(len(bound.get(key, ())) == pods.replicas for key, pods in _asked(stage.gangs))
     if whole and not wrong:
-        wrong = tuple(faults(stage.gangs, topology, _runs(stage, bound)))
+        wrong = tuple(faults(stage.gangs, topology, _runs(stage, bound), plan.occupied))
     if stage.verdict == "unknown":
         return Verdict("broken" if wrong else "open", wrong)
     if stage.verdict == "lacks" and whole:

@@ -134,7 +134,7 @@ def snapshot(world: World, release: Release) -> Object:
         "configMaps": _config_maps(world.members),
         "podGroups": [
             *(each for each in _named(world.documents, "PodGroup") if each["metadata"]["name"] in groups),
-            *(_group_of_others(each) for each in others(world)),
+            *(_group_of_others(each) for each in others(world) if not _is_daemon(each)),
         ],
         "priorityClasses": [_priority(name, value) for name, value in PRIORITIES.items()],
         **_pods(world, release),
@@ -179,7 +179,14 @@ def _queue(name: str, **spec: str) -> Object:
     return {**head, "spec": {"resources": UNLIMITED, **spec}}
 
 
+def _is_daemon(pod: Object) -> bool:
+    """Whether another scheduler has bound the pod."""
+    return bool(pod["metadata"]["ownerReferences"][0]["kind"] == "DaemonSet")
+
+
 def _of_others(pod: Object) -> Object:
+    if _is_daemon(pod):
+        return pod
     marks = {"annotations": {POD_GROUP: pod["metadata"]["name"]}, "labels": {"kai.scheduler/queue": OTHERS}}
     spec = {"schedulerName": "kai-scheduler", **pod["spec"]}
     return {**pod, "metadata": {**pod["metadata"], **marks}, "spec": spec}
@@ -255,7 +262,7 @@ def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
     units = ((gang, unit) for gang in stage.gangs for unit in _outermost(gang.root) if unit.route in stage.wishes)
     for gang, unit in units:
         documents, chosen = _alone(made, gang, unit)
-        alone = World(made.plan.topology, made.nodes, chosen, documents)
+        alone = made.world(documents, chosen)
         if is_apart(gang, unit, made.plan.topology, by_pod_set(chosen, bind(alone, release))):
             insisting = alone._replace(documents=edited(documents, "PodGroup ** topologyConstraint", _insisting))
             if TRIED not in replay(release, snapshot(insisting, release), TALKATIVE).log:
@@ -280,8 +287,7 @@ def _outermost(unit: Unit) -> Iterator[Unit]:
 def _packed_badly(made: Scene, gang: GangPlan, unit: Unit, release: Release) -> bool | None:
     """None: the unit is placed when alone."""
     documents, chosen = _alone(made, gang, unit)
-    world = World(made.plan.topology, made.nodes, chosen, documents)
-    done = replay(release, snapshot(world, release), TALKATIVE)
+    done = replay(release, snapshot(made.world(documents, chosen), release), TALKATIVE)
     if not list(missing(gang.name, unit, by_pod_set(chosen, done.bindings))):
         return None
     parts = [member for units in unit.groups for member in units.members]
@@ -319,7 +325,13 @@ def _up(known: Mapping[str, Mapping[str, Any]], name: str) -> Iterator[str]:
 
 
 def _fitted(case: Case, release: Release) -> Case:
-    """With a parent for the queues, and with counted devices, for the release that needs it."""
+    """With a parent for the queues, and with counted devices, for the release that needs it.
+
+    KAI below 0.14 does not add up the sidecars of running pods, so others have none.
+    """
+    if _version(release) < (0, 14):
+        plain = (each._replace(form="plain") if each.form == "sidecar" else each for each in case.others)
+        case = case._replace(others=tuple(plain))
     if not old(release):
         return case
     spec = counted(case).topology["spec"]

@@ -78,7 +78,8 @@ def _templates(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _fitted(case: Case, _release: Release) -> Case:
-    """With counted devices, because Kueue does not count claims, and with kinds that it takes.
+    """With counted devices and without ports of nodes, because Kueue does not count claims and ports, and with kinds
+    that it takes.
 
     The richer half of the random cases without `minReplicas` too, which Kueue does not have.
     """
@@ -86,7 +87,9 @@ def _fitted(case: Case, _release: Release) -> Case:
     flows = edited([counted(case).workflow], "Workflow spec gangs * workload", lambda kind: kinds.get(kind, kind))
     if richer(case):
         flows = edited(flows, "Workflow ** minReplicas", removed)
-    return counted(case)._replace(workflow=flows[0])
+    flows = edited(flows, "Workflow ** hostNetwork", removed)
+    plain = tuple(each._replace(channel=False, port=0) for each in case.others)
+    return counted(case)._replace(workflow=flows[0], others=plain)
 
 
 def _unbound(world: World) -> World:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from e2e.mutations import count, level, requests
 from e2e.nodes import classes, slices
-from e2e.others import pods
+from e2e.others import pods, unended
 from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
 GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
@@ -21,7 +21,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
     yield from (stored(each) for each in world.documents if each["kind"] in GROUPS)
-    for pod, claims in pods(world, lambda pod: pod):
+    for pod, claims in pods(unended(world), lambda pod: pod):
         yield from (*claims, {**pod, "spec": {"schedulerName": "default-scheduler", **pod["spec"]}})
 
 

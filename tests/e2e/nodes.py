@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.model.plan import OPEN
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import DEFAULT_SLOTS, OPEN
+from bayplan.planning.fit.problem import DEFAULT_SLOTS
 
 CHANNELS = "compute-domain.nvidia.com"
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
@@ -14,28 +15,16 @@ GPUS = "gpu.nvidia.com"
 PLENTY = {"cpu": "100000", "memory": "1000Ti", "ephemeral-storage": "1000Ti"}
 """For what the topology does not state and which then does not limit."""
 
-BUSY_SLOTS = 3
-"""How many pods a reserved node takes."""
-
 Object = dict[str, Any]
 
 
 def nodes(topology: ClusterTopology) -> Iterator[Object]:
-    """One Node each, with its labels, taints and amounts; cordoned where it is not usable.
-
-    Reserved nodes are not cordoned: they run pods of others, which `others` makes. They take few pods, so that a few
-    fill them.
-    """
+    """One Node each, with its labels, taints and amounts; cordoned where it is not usable."""
     for pool in topology.pools:
-        busy = set(pool.unusable.get("reserved", ()))
-        out = {name for names in pool.unusable.values() for name in names} - busy
+        out = {name for names in pool.unusable.values() for name in names}
         for domain in pool.domains:
             values = {level.label: value for level, value in zip(pool.levels, domain.path, strict=True)}
-            for name in domain.nodes:
-                node = _node(topology, pool, name, values, name in out)
-                if name in busy:
-                    node["status"]["allocatable"] |= {"pods": str(BUSY_SLOTS)}
-                yield node
+            yield from (_node(topology, pool, name, values, name in out) for name in domain.nodes)
 
 
 def _node(topology: ClusterTopology, pool: Pool, name: str, values: Mapping[str, str], cordoned: bool) -> Object:

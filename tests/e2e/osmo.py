@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
-from bayplan.model.plan import Plan, all_pods
-from bayplan.planning.fit.problem import ONE, accelerator, demand
+from bayplan.model.plan import ONE, Plan, accelerator, all_pods
+from bayplan.planning.fit.problem import demand
 from bayplan.workflows.osmo import text
 from e2e.compare import Verdict, compare
 from e2e.kai import KAI
@@ -248,5 +248,5 @@ def together(release: Release) -> Mapping[str, list[Verdict]]:
     bound = release.scheduler.bind(whole, release)
     found: dict[str, list[Verdict]] = {}
     for name, each, stage, seen in worlds:
-        found.setdefault(name, []).append(compare(stage, each.plan.topology, seen.members, bound))
+        found.setdefault(name, []).append(compare(stage, each.plan, seen.members, bound))
     return found

@@ -64,7 +64,14 @@ def _pod(name: str, owner: Fields, template: Fields) -> Object:
 def _mounted(spec: Fields) -> Object:
     """Without PersistentVolumeClaims: a snapshot has no PersistentVolumes to bind them to."""
     volumes = [_volume(each) for each in spec.get("volumes") or ()]
-    return {**spec, **({"volumes": volumes} if volumes else {})}
+    containers = [_on_host(each) for each in spec["containers"]] if spec.get("hostNetwork") else spec["containers"]
+    return {**spec, "containers": containers, **({"volumes": volumes} if volumes else {})}
+
+
+def _on_host(container: Fields) -> Object:
+    """With the API server's default: in the node's network, each port is one of the node."""
+    ports = [{"hostPort": each["containerPort"], **each} for each in container.get("ports") or ()]
+    return {**container, **({"ports": ports} if ports else {})}
 
 
 def _volume(volume: Fields) -> Object:

@@ -21,7 +21,8 @@ DISAGREEMENTS = ("false", "missed", "alarm", "found", "broken", "crashed")
 def proof(tallies: Sequence[Tally]) -> str:
     """The page."""
     parts = {
-        "{random}": table(_random(tallies)),
+        "{random}": table(_random(tallies, "random cases")),
+        "{busy}": table(_random([each for each in tallies if each.results["half-busy cases"]], "half-busy cases")),
         "{others}": table(_others(tallies)),
         "{differing}": "\n".join(_differing(tallies)) or "None.",
         "{kept}": table(_kept()),
@@ -45,12 +46,12 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join((first, "|---" * (first.count("|") - 1) + "|", *rest))
 
 
-def _random(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
-    yield "release", "random cases", *COLUMNS, *DISAGREEMENTS
+def _random(tallies: Sequence[Tally], kind: str) -> Iterator[Sequence[str]]:
+    yield "release", kind, *COLUMNS, *DISAGREEMENTS
     for each in tallies:
-        found = each.outcomes("random cases")
+        found = each.outcomes(kind)
         numbers = (found[outcome] for outcome in (*COLUMNS, *DISAGREEMENTS))
-        yield each.release.name, str(len(each.results["random cases"])), *map(str, numbers)
+        yield each.release.name, str(len(each.results[kind])), *map(str, numbers)
 
 
 def _others(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:

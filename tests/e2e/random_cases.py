@@ -1,16 +1,18 @@
 """Random cases: small clusters with holes, and workflows that about fill them. The same seed gives the same case.
 
 Seeds from `RICHER` on have more: optional groups and pods, also inside a required level, a level required twice,
-preferences finer than requirements, pods without requests, unlike pods, and nodes that others use.
+preferences finer than requirements, pods without requests, unlike pods, and nodes that others use. In those from `BUSY`
+on, pods of others take about half of the cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from random import Random
 from typing import Any
 
-from e2e.scheduler import Case
+from e2e.others import PORTS, half, some
+from e2e.scheduler import Case, Other
 
 Object = dict[str, Any]
 LEVELS = (("zone", "topology.kubernetes.io/zone"), ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique"))
@@ -21,11 +23,17 @@ KINDS = {
 
 PREFIX = "random-"
 RICHER = 100_000
+BUSY = 200_000
 
 
 def seeds(first: int, last: int) -> list[int]:
     """Seeds number `first` to `last`, without the last: by turns from 0 on and from `RICHER` on."""
     return [number // 2 + (RICHER if number % 2 else 0) for number in range(first, last)]
+
+
+def busy_seeds(first: int, last: int) -> list[int]:
+    """The same of half-busy clusters."""
+    return list(range(BUSY + first, BUSY + last))
 
 
 def richer(case: Case) -> bool:
@@ -37,32 +45,50 @@ def case(seed: int) -> Case:
     """The case of a seed."""
     draw = Random(seed)
     topology = _topology(draw)
-    workflow = _workflow(draw, topology)
+    pools = topology["spec"]["pools"]
+    others: list[Other] = []
+    if seed >= BUSY:
+        others += half(draw, pools)
+    workflow = _workflow(draw, topology, 0.35 if seed >= BUSY else 1.0)
+    if BUSY > seed >= RICHER:
+        others += (each for pool in pools for each in _busy(draw, pool))
     if seed >= RICHER:
-        _enrich(draw, workflow, topology["spec"]["pools"])
-    return Case(f"{PREFIX}{seed}", workflow, topology)
+        _enrich(draw, workflow, pools, {each.node for each in others} if seed < BUSY else set())
+    if seed >= BUSY and draw.random() < 0.1:
+        _open_port(draw, workflow)
+    return Case(f"{PREFIX}{seed}", workflow, topology, others=tuple(others))
 
 
-def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
-    for pool in pools:
-        names = [name for domain in pool["domains"] for name in domain["nodes"].split(",")]
-        out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
-        free = [name for name in names if name not in out]
-        if len(free) > 2 and draw.random() < 0.3:
-            pool.setdefault("unusable", {})["reserved"] = ",".join(draw.sample(free, draw.randint(1, len(free) // 2)))
+def _busy(draw: Random, pool: Object) -> Iterator[Other]:
+    """In some pools, pods of others on some of the usable nodes."""
+    names = [name for domain in pool["domains"] for name in domain["nodes"].split(",")]
+    out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
+    free = [name for name in names if name not in out]
+    if len(free) > 2 and draw.random() < 0.3:
+        chosen = draw.sample(free, draw.randint(1, len(free) // 2))
+        yield from some(Random(str(chosen)), pool, chosen)
+
+
+def _open_port(draw: Random, workflow: Object) -> None:
+    """One podSet whose pods use a port of their node."""
+    spec = draw.choice([each for gang in workflow["spec"]["gangs"] for each in _specs(gang)])
+    spec |= {"ports": {"http": PORTS[0]}, "template": {"spec": {"hostNetwork": True}}}
+
+
+def _enrich(draw: Random, workflow: Object, pools: list[Object], busy: Set[str]) -> None:
     levels = [each["name"] for each in pools[0].get("levels", ())]
     for gang in workflow["spec"]["gangs"]:
         _enrich_unit(draw, gang, levels, "", pools[0]["node"]["count"])
-    _add_optional_groups(draw, workflow["spec"]["gangs"][0], pools[0])
+    _add_optional_groups(draw, workflow["spec"]["gangs"][0], pools[0], busy)
     if draw.random() < 0.6:  # Volcano does not place pods with nothing but claims
         for spec in (spec for gang in workflow["spec"]["gangs"] for spec in _specs(gang) if "accelerator" in spec):
             spec.setdefault("resources", {"cpu": "1"})
 
 
-def _add_optional_groups(draw: Random, gang: Object, pool: Object) -> None:
+def _add_optional_groups(draw: Random, gang: Object, pool: Object, busy: Set[str]) -> None:
     """In half of the cases with room: optional groups, mostly inside a required level, up to its largest domain."""
     levels = [each["name"] for each in pool.get("levels", ())]
-    out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
+    out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")} | busy
     rooms: dict[tuple[str, ...], int] = {}
     for row in pool["domains"] if levels else ():
         path = tuple(row["path"].split("/"))
@@ -176,10 +202,11 @@ def _pool(draw: Random, name: str, levels: tuple[tuple[str, str], ...], cards: i
     return pool
 
 
-def _workflow(draw: Random, topology: Object) -> Object:
+def _workflow(draw: Random, topology: Object, room: float) -> Object:
+    """`room`: the part of the cluster that may be free."""
     pools = topology["spec"]["pools"]
     count = draw.choice((1, 1, 1, 1, 2, 2, 3))
-    gangs = [_gang(draw, f"g{number}", pools, count) for number in range(count)]
+    gangs = [_gang(draw, f"g{number}", pools, room / count) for number in range(count)]
     return {
         "apiVersion": "bayplan.dev/v1alpha1",
         "kind": "Workflow",
@@ -188,9 +215,9 @@ def _workflow(draw: Random, topology: Object) -> Object:
     }
 
 
-def _gang(draw: Random, name: str, pools: list[Object], count: int) -> Object:
+def _gang(draw: Random, name: str, pools: list[Object], room: float) -> Object:
     levels = [each["name"] for each in pools[0].get("levels", ())]
-    share = draw.choice((0.2, 0.4, 0.5, 0.7, 0.9, 1.0)) / count
+    share = draw.choice((0.2, 0.4, 0.5, 0.7, 0.9, 1.0)) * room
     nodes = sum(len(each["nodes"].split(",")) for each in pools[0]["domains"])
     placement, floor = _placement(draw, levels, 0)
     gang: Object = {"name": name, "rendezvous": "none", "workload": draw.choice(("pods", "pods", "jobset", "job"))}

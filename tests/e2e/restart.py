@@ -72,7 +72,7 @@ def _restarted(made: Scene, stage: Stage, release: Release, gang: str, part: Par
     ]
     for _ in range(release.scheduler.runs):
         bindings = release.scheduler.bind(before._replace(members=chosen), release)
-        verdict = compare(stage, made.plan.topology, chosen, bindings)
+        verdict = compare(stage, made.plan, chosen, bindings)
         if not verdict.agrees:
             break
     return verdict

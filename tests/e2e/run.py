@@ -17,10 +17,10 @@ def judge(case: Case, release: Release, spoil: Change | None = None, planner: Pl
     """The verdict of each stage. `spoil` changes the manifests before the scheduler gets them; `planner` proves."""
     made = scene(case, release, planner)
     documents = spoil(made.documents) if spoil else made.documents
-    return [_stage(made, stage, documents, release) for stage in made.stages]
+    return [verdict_of(made, stage, documents, release) for stage in made.stages]
 
 
-def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
+def verdict_of(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
     verdict = _agreed(made, stage, documents, release)
     if documents is made.documents and verdict.outcome == "unpreferred":
         crowded = release.scheduler.crowded
@@ -41,7 +41,7 @@ def _agreed(made: Scene, stage: Stage, documents: Documents, release: Release) -
     """The verdict if all runs agree, else the first that does not."""
     seen = world(made, stage, documents, release)
     for _ in range(release.scheduler.runs):
-        verdict = compare(stage, made.plan.topology, seen.members, release.scheduler.bind(seen, release))
+        verdict = compare(stage, made.plan, seen.members, release.scheduler.bind(seen, release))
         if not verdict.agrees:
             break
     return verdict
@@ -51,7 +51,7 @@ def world(made: Scene, stage: Stage, documents: Documents, release: Release) -> 
     """What the scheduler sees of a stage, with the pods of its gangs."""
     names = {gang.name for gang in stage.gangs}
     pods = [each for each in release.scheduler.members(documents, made.folded) if each.gang in names]
-    return World(made.plan.topology, made.nodes, pods, documents)
+    return made.world(documents, pods)
 
 
 def _waiting(made: Scene, stage: Stage, release: Release) -> set[str]:

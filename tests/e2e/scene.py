@@ -14,8 +14,9 @@ from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
 from e2e.nodes import nodes
-from e2e.pods import Folded
-from e2e.scheduler import Case, Documents, Object, Release, Scheduler, edited, removed
+from e2e.others import occupied
+from e2e.pods import Folded, Member
+from e2e.scheduler import Case, Documents, Object, Other, Release, Scheduler, World, edited, removed
 
 
 class Stage(NamedTuple):
@@ -47,6 +48,11 @@ class Scene(NamedTuple):
     nodes: Sequence[Object]
     documents: Documents
     folded: Folded
+    others: Sequence[Other]
+
+    def world(self, documents: Documents, members: Sequence[Member]) -> World:
+        """What the scheduler sees of some manifests and pods."""
+        return World(self.plan.topology, self.nodes, members, documents, self.others)
 
 
 class RefusedError(Exception):
@@ -62,9 +68,20 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
     fitted = scheduler.fitted(case, release)
     flow = document.Document("workflow.yaml", "", 0, fitted.workflow)
     topology = document.Document("topology.yaml", "", 0, _unplanned(fitted.topology, scheduler.name))
+    judged = pipeline.check_topology(topology)
+    hall = judged[0].value
     target = scheduler.versions(release)
     accept = scheduler.accepted - scheduler.firm(release)
-    request = pipeline.Request(flow, topology, target=target, gangs=fitted.gangs, cluster_objects=True, accept=accept)
+    request = pipeline.Request(
+        flow,
+        topology,
+        target=target,
+        gangs=fitted.gangs,
+        cluster_objects=True,
+        accept=accept,
+        judged=judged,
+        occupied=occupied(fitted.others, hall) if hall and fitted.others else {},
+    )
     outcome, _ = pipeline.compile(request)
     if outcome.value is None:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
@@ -79,7 +96,7 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
         for (gangs, answer), (_, better) in zip(planner(plan), wished, strict=True)
     )
     documents = scheduler.read(outcome.value)
-    return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
+    return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape), fitted.others)
 
 
 def _folded(shape: Shape) -> Folded:

@@ -36,13 +36,31 @@ GONE = object()
 """What a change returns for a value that it removes."""
 
 
+class Other(NamedTuple):
+    """A pod of others, which runs on a node, or has ended there."""
+
+    owner: str  # namespace and workload
+    node: str
+    cards: int = 0
+    cpu: int = 0  # thousandths
+    memory: int = 0  # MiB
+    channel: bool = False
+    port: int = 0  # of the node
+    form: str = "plain"  # how it requests the CPU: see `others.SPECS`
+    ended: bool = False
+
+
 class Case(NamedTuple):
-    """A workflow and a topology, as data. `gangs`: those that are rendered, as with `--gang`; without any, all."""
+    """A workflow and a topology, as data. `gangs`: those that are rendered, as with `--gang`; without any, all.
+
+    `others`: what runs in the cluster.
+    """
 
     name: str
     workflow: Mapping[str, Any]
     topology: Mapping[str, Any]
     gangs: tuple[str, ...] = ()
+    others: tuple[Other, ...] = ()
 
 
 class World(NamedTuple):
@@ -52,6 +70,7 @@ class World(NamedTuple):
     nodes: Sequence[Object]
     members: Sequence[Member]
     documents: Documents
+    others: Sequence[Other] = ()
 
 
 class Mutation(NamedTuple):

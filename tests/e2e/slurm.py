@@ -14,7 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -126,7 +126,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
         names.setdefault(member.gang, {}).setdefault(member.pods, []).append(member)
     scripts = [each for each in world.documents if each["kind"] == JOB and each["gang"] in names]
     submitted = [part for each in scripts for part in _submitted(each, names[each["gang"]])]
-    with _slurmctld(world, release) as command:
+    with slurmctld(world, release) as command:
         refused = {number for number, (text, _) in enumerate(submitted) if not _submit(text, number, command)}
         nodes = _nodes(len(submitted) - len(refused), command)
     found: dict[str, str] = {}
@@ -183,7 +183,7 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @contextmanager
-def _slurmctld(world: World, release: Release) -> Iterator[Command]:
+def slurmctld(world: World, release: Release) -> Iterator[Command]:
     """slurmctld on a free port, with a folder of its own; and how to run its commands."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
         home = Path(folder)
@@ -295,12 +295,14 @@ def _shown(text: str) -> tuple[dict[tuple[int, int], tuple[str, ...]], int]:
 
 def _fitted(case: Case, _release: Release) -> Case:
     """Without what Slurm lacks: kinds of workloads, limits of pods on a node, pools in one partition, and tasks without
-    a CPU.
+    a CPU. Nodes with pods of others are drained.
     """
-    plain = counted(case)
+    plain = counted(case)._replace(others=())
     spec = dict(plain.topology["spec"])
+    busy = {each.node for each in case.others}
     spec["pools"] = [
-        {**each, "node": {key: value for key, value in each["node"].items() if key != "pods"}} for each in spec["pools"]
+        {**_drained(each, busy), "node": {key: value for key, value in each["node"].items() if key != "pods"}}
+        for each in spec["pools"]
     ]
     schedulers = dict(spec.get("schedulers", {}))
     own = dict(schedulers.get("slurm", {}))
@@ -310,6 +312,13 @@ def _fitted(case: Case, _release: Release) -> Case:
     (flow,) = edited([plain.workflow], "Workflow spec gangs * workload", removed)
     (flow,) = edited([flow], "Workflow spec gangs ** podSets *", _with_cpu)
     return plain._replace(workflow=flow, topology={**plain.topology, "spec": spec})
+
+
+def _drained(pool: Object, busy: Set[str]) -> Object:
+    unusable = pool.get("unusable", {})
+    out = {name for names in unusable.values() for name in names.split(",")}
+    names = [name for row in pool["domains"] for name in row["nodes"].split(",") if name in busy - out]
+    return {**pool, "unusable": {**unusable, "reserved": ",".join(names)}} if names else pool
 
 
 def _with_cpu(pods: Object) -> Object:
@@ -323,7 +332,7 @@ def _by_section(made: Scene, stage: Stage, release: Release) -> bool:
     cluster = [each for each in made.documents if each["kind"] == TOPOLOGY]
     scripts = [each for each in made.documents if each["kind"] == JOB and each["gang"] in gangs]
     parts = [[*cluster, {**each, "sections": [section]}] for each in scripts for section in each["sections"]]
-    worlds = [World(made.plan.topology, made.nodes, members(part), part) for part in parts]
+    worlds = [made.world(part, members(part)) for part in parts]
     return len(parts) > 1 and all(len(bind(each, release)) == len(each.members) for each in worlds)
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.backends.kai.estimate import Requests
-from e2e import kai, kueue, others, restart, volcano
+from bayplan.backends.kai import prove
+from e2e import restart
 from e2e.random_cases import case
 from e2e.releases import BY_NAME
 from e2e.run import judge
-from e2e.scene import RefusedError
-from e2e.scheduler import Release
+from e2e.scene import RefusedError, Scene
+from e2e.scheduler import Release, World
 
-BUSY = (100_011, 100_056)
-"""Random cases with nodes of others, to which pods would go if those were free; GPUs are claimed, or counted."""
+BUSY = (200_001, 200_002)
+"""Half-busy cases whose pods would go to other nodes if nothing ran there."""
 
-FULL = 100_178
+FULL = 200_064
 """One that KAI's estimate misses only because nodes of others are full (F690)."""
 
 OPTIONAL = (100_012, 100_026, 100_035)
@@ -44,17 +44,18 @@ def outcomes(seed: int, release: Release) -> set[str]:
 @pytest.mark.parametrize("seed", BUSY)
 def test_pods_of_others_fill_their_nodes(release: Release, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = outcomes(seed, release)
-    for module in (others, kai, kueue, volcano):
-        monkeypatch.setattr(module, "others", lambda _world: [])
+    monkeypatch.setattr(
+        Scene, "world", lambda made, documents, pods: World(made.plan.topology, made.nodes, pods, documents)
+    )
     assert busy <= {"placed", "refused"}
     assert not outcomes(seed, release) <= busy
 
 
 @at("kai 0.17.0")
-def test_kai_counts_no_room_where_others_run(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kai_counts_no_room_where_others_run(release: Release) -> None:
     assert outcomes(FULL, release) == {"known"}
-    monkeypatch.setattr(Requests, "places", lambda *_: 10**6)
-    assert outcomes(FULL, release) == {"missed"}
+    empty = release.scheduler._replace(known=lambda plan, target: prove(plan._replace(occupied={}), target))
+    assert outcomes(FULL, release._replace(scheduler=empty)) == {"missed"}
 
 
 @at("kai 0.17.0")

@@ -10,7 +10,7 @@ from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
 from e2e.mutations import count, finer, level, more, requests
 from e2e.nodes import classes, slices
-from e2e.others import OTHERS, others, pods
+from e2e.others import OTHERS, others, pods, unended
 from e2e.pods import Member
 from e2e.random_cases import richer
 from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, edited, removed, stored
@@ -55,7 +55,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
     restarted = [each.name for each in world.members if "nodeName" not in each.body["spec"]]
     if len(restarted) == len(world.members):
         restarted = []
-    objects = list(_objects(world._replace(members=[_pending(each) for each in world.members])))
+    objects = list(_objects(unended(world)._replace(members=[_pending(each) for each in world.members])))
     sessions = WITH_CLAIMS if any(each["kind"] == "ResourceClaim" for each in objects) else SESSIONS
     case = {"configuration": CONFIGURATION, "sessions": sessions, "restarted": restarted, "objects": objects}
     found: dict[str, str] = ask(release.program, case)["bindings"]

@@ -30,7 +30,7 @@ LARGEST = 20_000
 
 STDIN = "-"
 BY_NAME: Mapping[str, Command] = {command.name: command for command in COMMANDS}
-WORKFLOW_DOORS = ("render", "check", "plan", "delete-plan", "import", "diff")
+WORKFLOW_DOORS = ("render", "check", "plan", "capacity", "delete-plan", "import", "diff")
 TOPOLOGY_DOORS = ("topology check", "topology show", "topology export", "topology diff", "topology import")
 MANIFEST_DOORS = ("lint", "post-render", "topology import", "diff")
 DOORS = (

@@ -170,6 +170,12 @@ def filled(page: str, tables: Mapping[str, str]) -> str:
     return re.sub(r"(<!-- table: (\S+) -->)\n[\s\S]*?<!-- end -->", renewed, page)
 
 
+def pictures(page: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Each SVG picture of a page, and the file in the folder that its commands write: the last part of its path."""
+    for link in re.findall(r"!\[[^\]]*\]\((\S+\.svg)\)", page.read_text(encoding="utf-8")):
+        yield (page.parent / link).resolve(), folder / "work" / Path(link).name
+
+
 def matches(expected: tuple[str, ...], actual: tuple[str, ...]) -> bool:
     """Whether the lines are equal, `...` standing for any lines."""
     parts = [".*" if line == ELLIPSIS else re.escape(line + "\n") for line in expected]

@@ -40,6 +40,7 @@ PART = "field|key|annotation|label|level|tag|line|placement|constraint|variable|
 LEVEL_GONE = "remove the level and its part of each path"
 IT = re.compile(rf"^remove (?:it|(?:the|this) (?:{PART})){REST}$")
 RUN = re.compile(r"^(?:run|print this workflow in the native format with) `bayplan ([^`]+)`$")
+PASS = re.compile(r"^pass (--together|--alone)(?: instead of (--together))?\b")
 QUOTES = "put it in quotes"
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.|\.yaml|[<>]")
 ELSEWHERE = re.compile(
@@ -47,7 +48,7 @@ ELSEWHERE = re.compile(
 )
 """Fields of files that are not part of a case."""
 
-BETWEEN = re.compile(r",? or (?=(?:use|set|remove|require|run|add|write|drop|put) )")
+BETWEEN = re.compile(r",? or (?=(?:use|set|remove|require|run|add|write|drop|put|pass) )")
 
 
 class Found(NamedTuple):
@@ -83,7 +84,7 @@ def known(way: str) -> bool:
     if FIELD.match(way):
         text = FIELD.match(way)[1]  # type: ignore[index]
         return ": " in text and text[:2] != "- " and not PLACEHOLDER.search(text) and not ELSEWHERE.search(way)
-    patterns = (QUOTED, REPLICAS, SIZE, LEVEL, DROP, GROUP, REMOVE, IT)
+    patterns = (QUOTED, REPLICAS, SIZE, LEVEL, DROP, GROUP, REMOVE, IT, PASS)
     return way == QUOTES or way.startswith(LEVEL_GONE) or any(pattern.match(way) for pattern in patterns)
 
 
@@ -305,6 +306,10 @@ def _changes(found: Found, way: str, home: Path) -> Iterator[Any]:
     data, case = found.data, found.case
     if match := RUN.match(way):
         words = shlex.split(match[1])
+        yield lambda box: box.run(words)
+        return
+    if match := PASS.match(way):
+        words = [*(word for word in cases.words(case) if word != match[2]), match[1]]
         yield lambda box: box.run(words)
         return
     said = [word for word in re.findall(r'"([^"]+)"', data["message"]) if len(word) > 1]

@@ -46,9 +46,11 @@ LOCKS: Mapping[str, Lock] = {
     "test": Lock("the tests", extras=("test",), build=True, more=EDITABLE),
     "image": Lock("the image of the Argo CD sidecar"),
     "build": Lock("the builds of the wheel and the source distribution", project=False, build=True),
-    "docs": Lock("the site, and its tests with BAYPLAN_LONG=1", extras=("docs",)),
+    "docs": Lock("the site, and the tests with a browser (BAYPLAN_LONG=1)", extras=("docs", "browser")),
     "torchx": Lock("the tests with the real TorchX", extras=("torchx",), lowest=True),
-    "lowest": Lock("the tests of the lowest versions", extras=("test", "docs"), build=True, more=EDITABLE, lowest=True),
+    "lowest": Lock(
+        "the tests of the lowest versions", extras=("test", "docs", "browser"), build=True, more=EDITABLE, lowest=True
+    ),
     "audit": Lock("pip-audit", project=False, more=("pip-audit>=2.9,<3",)),
 }
 """The files of `requirements/` by name."""

@@ -25,7 +25,7 @@ from tools import (
     scheduler_matrix,
     source_tables,
 )
-from tools.docs import found, pages, programs, refreshed
+from tools.docs import found, pages, pictures, programs, refreshed
 from tools.run import ROOT
 
 TABLES = {
@@ -53,6 +53,10 @@ def main(arguments: list[str]) -> None:
         tabled = TABLES.get(page, str)(text)
         with tempfile.TemporaryDirectory() as folder:
             new = refreshed(tabled, Path(folder))
+            for shown, made in pictures(page, Path(folder)):
+                if not shown.exists() or shown.read_bytes() != made.read_bytes():
+                    shown.write_bytes(made.read_bytes())
+                    print(shown.relative_to(ROOT))
         if new != text:
             page.write_text(new, encoding="utf-8")
             print(page.relative_to(ROOT))

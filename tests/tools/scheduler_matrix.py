@@ -74,6 +74,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "lifecycle": {
         "depends-on": "`dependsOn`",
+        "at-once": "`atOnce`",
         "lead": "`lead`",
         "barrier": "`barrier`",
         "barrier-of-copies": "`barrier: group` of groups that share a pod template",

@@ -130,7 +130,7 @@ class Bench(NamedTuple):
         """Compare the bound pods of a stage with the plan."""
         pods = self.pods(gang.name for gang in stage.gangs)
         bindings = {each["metadata"]["name"]: node for each in pods if (node := each["spec"].get("nodeName"))}
-        found = compare(stage, made.plan.topology, members(pods, made), bindings)
+        found = compare(stage, made.plan, members(pods, made), bindings)
         faults = [] if found.outcome == outcome else [f"{found.outcome} instead of {outcome}: {'; '.join(found.why)}"]
         return faults + self.unclaimed(pods) + self.groups(made)
 
@@ -530,7 +530,7 @@ def post_rendered(bench: Bench) -> Report:
     bench.settle(stage, _asked(stage))
     pods = sorted(bench.pods(["segments"]), key=_index)
     chosen = [Member("segments", f"segment-{index // 16}-worker", pod, "") for index, pod in enumerate(pods)]
-    found = compare(stage, made.plan.topology, chosen, bench.bound(["segments"]))
+    found = compare(stage, made.plan, chosen, bench.bound(["segments"]))
     faults += [] if found.outcome == "placed" else [f"{found.outcome}: {'; '.join(found.why)}"]
     faults += bench.unclaimed(pods)
     count = bench.running(stage)

@@ -154,6 +154,31 @@ def pod_of(host: str) -> tuple[str, int]:
     return name, int(number or 0)
 
 
+class Rollout(NamedTuple):
+    """How many copies of a service change at the same time: above `replicas`, and missing from them."""
+
+    surge: int = 0
+    unavailable: int = 1
+
+
+class Autoscale(NamedTuple):
+    """The range of a HorizontalPodAutoscaler, and its metrics in the form of autoscaling/v2."""
+
+    max_replicas: int
+    min_replicas: int = 1
+    cpu_percent: int | None = None
+    metrics: tuple[Any, ...] = ()
+
+
+class Service(NamedTuple):
+    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, empty: all."""
+
+    name: str = ""
+    pod_set: str = ""
+    ports: tuple[str, ...] = ()
+    type: str = "ClusterIP"
+
+
 class Gang(NamedTuple):
     """Pods that start all or none."""
 
@@ -161,6 +186,10 @@ class Gang(NamedTuple):
     depends_on: tuple[str, ...] = ()
     placement: Placement = Placement()
     workload: str = "auto"
+    lifecycle: str = "job"  # job | service
+    rollout: Rollout | None = None
+    autoscale: Autoscale | None = None
+    service: Service | None = None
     replicas: int = 1
     at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none

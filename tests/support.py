@@ -124,7 +124,11 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _task_pods(each, given)
         elif each["kind"] == "MPIJob":
             for kind, replicas in each["spec"]["mpiReplicaSpecs"].items():
-                names = [name + "-launcher"] if kind == "Launcher" else [f"{name}-worker-{n}" for n in range(replicas["replicas"])]
+                names = (
+                    [name + "-launcher"]
+                    if kind == "Launcher"
+                    else [f"{name}-worker-{n}" for n in range(replicas["replicas"])]
+                )
                 for one in names:
                     yield _pod(one, f"{one}.{name}", replicas["template"], given)
         elif each["kind"] == "Pod":

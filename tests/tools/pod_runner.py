@@ -879,7 +879,10 @@ class MPIJobRun(Controller):
             words = ["ssh-keygen", "-q", "-t", "ecdsa", "-b", "521", "-m", "PEM", "-N", "", "-f", key]
             subprocess.run(words, check=True)
             keys = {"ssh-privatekey": key.read_text(), "ssh-publickey": key.with_suffix(".pub").read_text()}
-        made = (self._made("ConfigMap", "-config", data={"hostfile": text}), self._made("Secret", "-ssh", stringData=keys))
+        made = (
+            self._made("ConfigMap", "-config", data={"hostfile": text}),
+            self._made("Secret", "-ssh", stringData=keys),
+        )
         cluster.scene = cluster.scene._replace(documents=(*cluster.scene.documents, *made))
 
     def _made(self, kind: str, suffix: str, **content: object) -> Tree:

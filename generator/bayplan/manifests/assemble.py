@@ -12,6 +12,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
     GROUP_LABEL,
     KINDS,
+    MPIJOB,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
@@ -175,7 +176,7 @@ def _launcher(context: WorkloadContext, pods: Pods) -> PodParts:
     if not pods.spec.launcher:
         return PodParts()
     address = {"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    if context.workload.kind == "mpijob":
+    if context.workload.kind == MPIJOB:
         return PodParts(env=(address,))
     secret = {"secretName": mpi_secret_name(context.plan), "optional": True}
     return PodParts(

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.package_data import table
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, SBATCH, barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, barriers
 from bayplan.kube.kinds.mpijob import WORKER
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
@@ -63,7 +63,7 @@ def _lost(gang: GangPlan, kind: str) -> bool:
 
 def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> GangPlan:
     def with_programs(pods: Pods) -> Pods:
-        spec = _with_launcher(pods.spec, kind == "mpijob" and pods.name == WORKER) if pods.spec.launcher else pods.spec
+        spec = _with_launcher(pods.spec, kind == MPIJOB and pods.name == WORKER) if pods.spec.launcher else pods.spec
         pool = plan.topology.pool(pods.pool)
         if pool and any(spec.data):
             spec = _with_data(plan, spec, pool)

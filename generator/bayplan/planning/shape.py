@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, KINDS, MPIJOB, SERVING, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once, walk
@@ -166,11 +166,15 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
-    kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
+    chosen = (
+        tuple(kind for kind in SERVING if kind in KINDS) if serving else (*_operated(copies[0], target), *offer.kinds)
+    )
+    kinds = tuple(requested) or chosen
     candidates = [_candidate(kind, plan, copies, offer, target) for kind in kinds]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
-    for candidate in possible[1:] if least else ():
+    lost = [gap for gap in least if gap.severity != "info"] if best[0].kind == MPIJOB else least
+    for candidate in possible[1:] if lost else ():
         gaps = tuple(_gaps(candidate, plan, offer, target))
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
@@ -180,9 +184,19 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
+def _operated(family: Family, target: Target) -> tuple[str, ...]:
+    """MPIJobs for gangs with a launcher, if the topology has mpi-operator."""
+    launched = all(pods.spec.launcher for gang in family for pods in all_pods(gang.root))
+    return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
+
+
 def _candidate(kind: str, plan: Plan, copies: list[Family], offer: Offer, target: Target) -> tuple[Workload, ...]:
     """The workloads of one kind: one for all copies of a service, or one for each family."""
     folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob  # few workflows need it
+
+        folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     if kind in SERVING and not _apart(kind, every, offer, target):
         first = every[0].gang
@@ -299,6 +313,11 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
     and all of their pods."""
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob
+
+        if not mpijob.complete(gang):
+            yield Need("one-launcher", 1, (*gang.route, "workload"), subject=subject)
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)

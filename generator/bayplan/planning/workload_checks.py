@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, start, workload_barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, TRAINJOB, Barrier, instances, start, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
-from bayplan.kube.ranks import arithmetic, shell_names
+from bayplan.kube.ranks import arithmetic, shell_names, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
@@ -97,6 +97,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _hidden_failures(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
+        yield from _controllers(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
     yield from _barriers(plan, shape)
@@ -113,9 +114,26 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
 
 
+def _controllers(workload: Workload) -> Iterator[Diagnostic]:
+    """W387: variables that Trainer's webhook refuses (Trainer 2.3, plugins/torch). W389: a runtime of other kinds."""
+    gang = workload.gangs[0]
+    if gang.gang.trainer and workload.kind != TRAINJOB:
+        message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
+        yield error("W389", (*gang.route, "trainer"), message, hint="set `workload: trainjob`, or remove `trainer`")
+    if workload.kind == TRAINJOB:
+        from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
+
+        for pods in once(all_pods(gang.root)):
+            for name in sorted(user_names(pods.spec).intersection(RESERVED)):
+                route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
+                message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
+                yield error("W387", route, message, hint="remove it")
+
+
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
     """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F686: its needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
+    operated = {gang.name for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
         everyone = once(all_pods(gang.root))
         for pods in (each for each in everyone if each.spec.launcher):
@@ -141,6 +159,9 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
             elif not re.fullmatch("[1-9][0-9]{0,8}", slots := pods.spec.env.get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
+            elif pods.ranks.nodes > 1 and gang.name in operated:
+                message = f"{named} needs an image with MPI, sshd, ssh and ssh-keygen; mpi-operator makes the key"
+                yield info("F686", route, message)
             elif pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
@@ -356,6 +377,10 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
             yield error("P513", (*odd.route, key), message, hint=f"set the same `{key}` on both")
 
 
+CONTROLLERS = (("jobset", "jobset"), (TRAINJOB, "jobset"), (TRAINJOB, "trainer"), (MPIJOB, "mpiOperator"))
+"""Kind -> a component that makes its pods."""
+
+
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     """The components whose versions affect the plan."""
     if all(workload.kind == SBATCH for workload in shape.workloads):
@@ -363,9 +388,9 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     names = ["kubernetes", backend.declared.component]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
         names.append("draDriver")
-    if any(workload.kind == "jobset" for workload in shape.workloads):
-        names.append("jobset")
-    return names
+    kinds = {workload.kind for workload in shape.workloads}
+    names += [component for kind, component in CONTROLLERS if kind in kinds]
+    return list(dict.fromkeys(names))
 
 
 # Constraints on nodes in templates, which the proof does not model (Kubernetes, "Assigning Pods to Nodes").

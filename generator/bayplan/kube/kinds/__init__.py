@@ -20,6 +20,12 @@ CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
+MPIJOB = "mpijob"
+"""The kind of mpi-operator, whose first pod has a template of its own."""
+
+TRAINJOB = "trainjob"
+"""The kind of Kubeflow Trainer."""
+
 SERVING = ("deployment", "lws", "statefulset")
 """Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
 
@@ -285,4 +291,6 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws"))
+KINDS: Mapping[str, Kind] = Modules(
+    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "mpijob", "trainjob")
+)

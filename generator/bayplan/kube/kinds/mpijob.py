@@ -1,8 +1,8 @@
 """MPIJob (`kubeflow.org/v2beta1`): the first pod is the launcher, and the others are its workers.
 
-mpi-operator makes the Service and the ssh key, and cleans up. The launcher runs ranks too (`runLauncherAsWorker`), so that
-there are as many pods as without the operator. `kube/mpi.sh` runs in all of them: sshd alone would not give ranks the
-environment of their pod, and the launcher would start before its workers. Read from mpi-operator v0.6.0 to v0.8.0,
+mpi-operator makes the Service and the ssh key, and cleans up. The launcher runs ranks too (`runLauncherAsWorker`), so
+that there are as many pods as without the operator. `kube/mpi.sh` runs in all of them: sshd alone would not give ranks
+the environment of their pod, and the launcher would start before its workers. Read from mpi-operator v0.6.0 to v0.8.2,
 pkg/controller/mpi_job_controller.go and pkg/apis/kubeflow/validation.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import Piece, instances, meta, name_rows
+from bayplan.kube.kinds import NO_SERVICE, Piece, instances, meta, name_rows
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import MPI_KEYS, mpi_slots
 from bayplan.kube.ranks import Numbers
@@ -24,6 +24,8 @@ SERVICE = False
 API_VERSION = "kubeflow.org/v2beta1"
 COPY_LABEL = ""
 INDEX = "metadata.name"
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 LAUNCHER, WORKER = "launcher", "worker"
 NUMBER_VARIABLE = "MPI_POD"
 """The name of a worker's pod, which ends with its number. Labels have it too, but from 1 on since version 0.7."""
@@ -68,20 +70,36 @@ SUPPORT = (
         USE_JOBSET,
         report="warning",
     ),
+    NO_SERVICE,
+    Support("pod-templates", up_to=2),
+    Support("leader", up_to=1),
+    never(
+        "one-launcher",
+        "an MPIJob has one launcher, whose workers all have the same pod template",
+        "give the gang one podSet with `launcher: mpi` and no groups, or use `workload: jobset`",
+    ),
+    never("missing-pods", "mpirun needs all pods of its hostfile", "remove `minReplicas`"),
     never("always-restart", "an MPIJob must be able to end", "set restartPolicy OnFailure"),
     never("adopt", "mpi-operator owns the pods of an MPIJob", "remove `cleanup: adopt`, or use a JobSet"),
     *name_rows("a pod is called <job>-worker-<number>, and its hostname has at most 63 characters"),
 )
 
 
-def split(gang: GangPlan) -> GangPlan:
-    """The gang with its first pod as `launcher` and the others as `worker`.
+def complete(gang: GangPlan) -> bool:
+    """Whether the gang has one podSet with a launcher, or is split already."""
+    parts = gang.root.pods
+    alike = not gang.root.groups and len({pods.route for pods in parts}) == 1
+    return alike and parts[0].spec.launcher == "mpi" and parts[0].ranks is not None
 
-    The gang has one podSet with a launcher. Both parts keep its template, so that they share files and claims.
+
+def split(gang: GangPlan) -> GangPlan:
+    """The gang with its first pod as `launcher` and the others as `worker`, which share files and claims.
+
+    A gang that does not have one podSet with a launcher stays as it is.
     """
-    (pods,) = all_pods(gang.root)
-    if pods.ranks is None:
-        raise AssertionError(f"a launcher without ranks in {gang.name!r}")
+    (pods, *_) = all_pods(gang.root)
+    if pods.ranks is None or not complete(gang):
+        return gang
     ranks = pods.ranks._replace(master=PodRef(gang.name, LAUNCHER, 0))
     left = pods.replicas - 1
     parts = (
@@ -96,7 +114,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{WORKER}-{pods.replicas - 1}" if pods.name == WORKER else f"{gang.name}-{LAUNCHER}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The number at the end of the pod's name, also with `hostNetwork`."""
     name = {"name": NUMBER_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": INDEX}}}
     return Numbers(f"${{{NUMBER_VARIABLE}##*-}}", env=(name,))

@@ -1,8 +1,8 @@
 """TrainJob (`trainer.kubeflow.org/v1alpha1`), and the TrainingRuntime with its pod template.
 
-Trainer makes a JobSet with the TrainJob's name of the template in the runtime: its replicatedJob `node` has one Job with a
-pod for each of `numNodes`. Trainer sets PET_* in the container `node` for torchrun. Read from Trainer v2.2.0 and v2.3.0,
-pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jobset} and pkg/webhooks.
+Trainer makes a JobSet of the runtime's template, under the TrainJob's name: its replicatedJob `node` has one Job with a
+pod for each of `numNodes`. Trainer sets PET_* in the container `node` for torchrun. Read from Trainer v2.2.0 and
+v2.3.0, pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torch,jobset} and pkg/webhooks.
 """
 
 from __future__ import annotations
@@ -10,11 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, NO_SERVICE, Piece, jobset, meta, name_rows
+from bayplan.kube.kinds import (
+    ENDS,
+    GANG_LABEL,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    NO_SERVICE,
+    WORKFLOW_LABEL,
+    Piece,
+    jobset,
+    meta,
+    name_rows,
+)
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never
-from bayplan.model.manifest import Manifest, Workload
+from bayplan.model.manifest import Manifest, Meta, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
 
 TITLE = "TrainJob"
@@ -34,7 +45,7 @@ RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADD
 """Variables that Trainer sets. Its webhook refuses them in a TrainJob (pkg/constants)."""
 
 GIVEN = ("image", "command", "args", "env")
-"""Fields of the container that a TrainJob has itself."""
+"""Fields of the container that a TrainJob has itself. The runtime has an image too, as each pod template."""
 
 SEPARATE = "Trainer starts and ends each TrainJob by itself"
 USE_JOBSET = "use `workload: jobset`"
@@ -42,6 +53,7 @@ ONE_TEMPLATE = "give all pods one podSet, or use `workload: jobset`"
 SUPPORT = (
     never("depends-on", SEPARATE, f"{USE_JOBSET}, or render the gangs separately with `--gang NAME`"),
     never("at-once", SEPARATE, f"{USE_JOBSET}, or remove `atOnce`"),
+    Support("leader"),
     Support("pod-templates", up_to=1),
     never("pod-templates", "a TrainJob has one pod template for all of its nodes", ONE_TEMPLATE),
     never("missing-pods", "Trainer makes all nodes, and all of them must succeed", "remove `minReplicas`"),
@@ -92,19 +104,22 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
         (pods,) = all_pods(gang.root)
         piece = pieces[gang.name, pods.name]
         container, *others = piece.template["spec"]["containers"]
-        kept = {key: value for key, value in container.items() if key not in GIVEN}
+        kept = {key: value for key, value in container.items() if key not in GIVEN[1:]}
         template = _with_containers(piece.template, [{**kept, "name": NODE}, *others])
-        node = pods._replace(name=NODE, replicas=pods.total, instances=(), spec=pods.spec._replace(name=NODE, template={}))
+        node = pods._replace(
+            name=NODE, replicas=pods.total, instances=(), spec=pods.spec._replace(name=NODE, template={})
+        )
         spec = gang.gang._replace(active_deadline_seconds=None, lead="")
         one = gang._replace(gang=spec, root=gang.root._replace(groups=(), pods=(node,)), after=(), previous="")
         alone = Workload("jobset", gang.name, (one,))
         (made,) = jobset.write(alone, {(gang.name, NODE): piece._replace(template=template)})
+        own = {key: value for key, value in piece.owner.labels.items() if key in (WORKFLOW_LABEL, GANG_LABEL)}
         yield {
             "apiVersion": API_VERSION,
             "kind": "TrainingRuntime",
-            "metadata": meta(gang.name, piece.owner._replace(annotations={})),
+            "metadata": meta(gang.name, Meta(own)),
             "spec": {
-                "mlPolicy": {"numNodes": node.replicas, "torch": {}},
+                "mlPolicy": {"torch": {}},
                 "template": {"spec": _with_step(made["spec"])},
             },
         }
@@ -118,7 +133,12 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 "runtimeRef": {"apiGroup": API_VERSION.partition("/")[0], "kind": "TrainingRuntime", "name": gang.name},
                 **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-                "trainer": {"numNodes": node.replicas, "numProcPerNode": _processes(pods), **trainer, **non_empty(env=env)},
+                "trainer": {
+                    "numNodes": node.replicas,
+                    "numProcPerNode": _processes(pods),
+                    **trainer,
+                    **non_empty(env=env),
+                },
             },
         }
 
@@ -136,5 +156,5 @@ def _with_step(spec: Manifest) -> dict[str, Any]:
     """The JobSet's spec, whose one replicatedJob is the trainer."""
     (job,) = spec["replicatedJobs"]
     metadata = job["template"].get("metadata", {})
-    labelled = {**metadata, "labels": {**metadata.get("labels", {}), **STEP}}
-    return {**spec, "replicatedJobs": [{**job, "template": {**job["template"], "metadata": labelled}}]}
+    labelled = {**metadata, "labels": {**STEP, **metadata.get("labels", {})}}
+    return {**spec, "replicatedJobs": [{**job, "template": {"metadata": labelled, "spec": job["template"]["spec"]}}]}

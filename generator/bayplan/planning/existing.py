@@ -47,7 +47,8 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
         hint = "set `computeDomain: gang`, or use a pod template for each group"
         yield error("F744", at, f"{message} ComputeDomain", hint=hint)
     else:
-        hint = "use one pod template for each to get one each; NVLink works inside each either way"
+        way_out = "remove `autoscale` and `surge`" if serves(gang.gang) else "use one pod template for each"
+        hint = f"{way_out} to get one each; NVLink works inside each either way"
         yield warning("F744", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
 
 

@@ -167,7 +167,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
     kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
-    candidates = [_candidate(kind, plan, copies, offer, target) for kind in kinds]
+    candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
     for candidate in possible[1:] if least else ():
@@ -180,24 +180,20 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
-def _candidate(kind: str, plan: Plan, copies: list[Family], offer: Offer, target: Target) -> tuple[Workload, ...]:
-    """The workloads of one kind: one for all copies of a service, or one for each family."""
+def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
+    """The workloads of one kind: one for all copies of a service, or one for each family of gangs.
+
+    Pods of one template can claim from only one ComputeDomain, so copies with one each are workloads of their own. The
+    copies of a service whose number varies are always one workload.
+    """
     folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
     every = tuple(gang for family in folded for gang in family)
-    if kind in SERVING and not _apart(kind, every, offer, target):
-        first = every[0].gang
-        return (Workload(kind, gang_name(plan.workflow, first._replace(replicas=1), 0), every),)
-    return tuple(Workload(kind, _name(plan, family), family) for family in folded)
-
-
-def _apart(kind: str, copies: Family, offer: Offer, target: Target) -> bool:
-    """Whether each copy of a service gets an object of its own: pods of one template can claim from only one
-    ComputeDomain, and in some schedulers all of them are one gang. Objects of which the number of copies varies stay
-    one."""
-    if len(copies) == 1 or varies(copies[0].gang):
-        return False
-    row = find_row(Need(f"gangs-{kind}", len(copies), ()), offer.placed, target)
-    return bool(copies[0].compute_domains) or row is None or row.fidelity == "absent"
+    first = every[0]
+    varying = varies(first.gang)
+    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+        yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
+    if kind not in SERVING or not (varying or len(every) == 1):
+        yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:

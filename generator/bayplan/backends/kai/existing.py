@@ -24,6 +24,13 @@ from bayplan.model.workflow import varies
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+TIMED = {
+    "preemptionDelay": "kai.scheduler/preemption-delay",
+    "stalenessGracePeriod": "kai.scheduler/staleness-grace-period",
+}
+"""Fields of PodGroups, and the annotations from which the podgrouper sets them (KAI 0.17, plugins/constants)."""
+
 SEGMENT = "kai.scheduler/segment-size"
 SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
@@ -87,7 +94,10 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
     return Marks(
-        owner=Meta(queue, {**_absent(SKIP, MIN_MEMBER), **_placement(plan, gang, gang.root)}),
+        owner=Meta(
+            {**queue, **_preemptibility(gang)},
+            {**_absent(SKIP, MIN_MEMBER), **_placement(plan, gang, gang.root), **_timings(gang, target)},
+        ),
         job=Meta(annotations=_placement(plan, gang, unit)) if jobs and unit else Meta(),
         pod=PodParts(
             labels={**queue, **_absent(SUBGROUP)},
@@ -98,6 +108,17 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
             spec={"schedulerName": plan.topology.scheduler_name("kai", pod_group.SCHEDULER)},
         ),
     )
+
+
+def _preemptibility(gang: GangPlan) -> dict[str, str]:
+    if gang.gang.preemptible is None:
+        return {}
+    return {PREEMPTIBILITY: "preemptible" if gang.gang.preemptible else "non-preemptible"}
+
+
+def _timings(gang: GangPlan, target: Target) -> dict[str, str]:
+    own = gang.gang.backends.get("kai", {}) if target.since("kai", "0.17") else {}
+    return {annotation: str(own[key]) for key, annotation in TIMED.items() if key in own}
 
 
 def _absent(*keys: str) -> dict[str, Any]:

@@ -109,6 +109,14 @@ def _mastered(root: Unit) -> Unit:
 
 Family = tuple[GangPlan, ...]
 
+UNSHARED = "remove the placement of the groups, or make each group a gang"
+OWN_HINTS = {
+    "gangs": "remove `autoscale` and `surge`, so that bayplan writes a workload for each copy",
+    "copies": UNSHARED,
+    "ranks": UNSHARED,
+}
+"""What to do where templates cannot be shared, for workloads that bayplan writes."""
+
 
 class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
@@ -260,7 +268,10 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
         from bayplan.planning import existing
 
         placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
-        yield from compare(placing, offer.placed, target, offer.name, PLACING)
+        for need in placing:
+            hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
+            gaps = compare((need,), offer.placed, target, offer.name, PLACING)
+            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
         yield from compare(offer.needs(plan, workloads[0]), offer.rows, target, offer.name, offer.features)
     else:
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))

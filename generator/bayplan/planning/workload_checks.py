@@ -272,7 +272,7 @@ def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     """P517. Up to version 25.3, the DRA driver holds the pods of a ComputeDomain back until numNodes of them exist."""
-    for gang in (each for each in plan.gangs if each.copy == 0):
+    for gang in (each for each in plan.gangs if each.copy == 0 and not (serves(each.gang) and varies(each.gang))):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
             least = minimum(units[domain.unit], partial(_claims, domain.name))

@@ -32,7 +32,6 @@ HASH = "-xxxxxxxxxx"
 
 SUPPORT = (
     *NO_JOBS,
-    never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates", up_to=2),

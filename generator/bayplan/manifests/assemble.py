@@ -15,11 +15,15 @@ from bayplan.kube.kinds import (
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
+    SERVICE_LABEL,
     Barrier,
     Kind,
     Piece,
+    answering,
     barrier_objects,
     barrier_script_name,
+    client_service,
+    client_service_name,
     gang_labels,
     instances,
     service_name,
@@ -119,7 +123,9 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
     group = {GROUP_LABEL: unit} if unit else {}
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
+    name = client_service_name(gang)
+    client = {SERVICE_LABEL: name} if name and pods.spec.name == answering(gang) else {}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name, **client}
 
 
 def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:
@@ -319,6 +325,8 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
+        if gang.gang.service and gang.copy == 0:
+            yield client_service(plan, gang)
     for workload in shape.workloads:
         yield from barrier_objects(plan, workload)
 

@@ -34,7 +34,10 @@ ORDER = (
     "Service",
     "JobSet",
     "Job",
+    "StatefulSet",
+    "Deployment",
     "Pod",
+    "HorizontalPodAutoscaler",
     "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""

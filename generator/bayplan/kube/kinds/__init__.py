@@ -19,6 +19,7 @@ SBATCH = "sbatch"
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
+SERVICE_LABEL = "bayplan.dev/service"
 WORKFLOW_LABEL = "bayplan.dev/workflow"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
 INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
@@ -31,6 +32,38 @@ ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
 )
 """The row of kinds that consist of Jobs."""
+
+
+ENDING = (
+    Support("clients"),
+    never(
+        "autoscale",
+        "pods that end cannot be added and removed by load: an autoscaler changes the `replicas` of a service",
+        "set `lifecycle: service` and one pod or one LeaderWorkerSet group a copy, or remove `autoscale`",
+    ),
+    never(
+        "rollout", "what runs once gets no new version while it runs", "set `lifecycle: service`, or remove `rollout`"
+    ),
+)
+"""The rows of kinds whose pods run until they end."""
+
+
+def endless(title: str) -> tuple[Support, ...]:
+    """The rows of kinds whose pods never end. `title`: `a StatefulSet`."""
+    ever, always = f"{title} never ends", f"{title} restarts its pods after every exit code"
+    return (
+        never("depends-on", ever, "remove `dependsOn`, and let the program wait for what it needs"),
+        never("at-once", ever, "remove `atOnce`, and set `replicas` to what may run at the same time"),
+        never("lead", ever, "remove `lead`"),
+        never("nonlead-failures", always, "remove `ignoreNonleadFailures`"),
+        never("deadline", ever, "remove `activeDeadlineSeconds`"),
+        never("ttl", ever, "remove `ttlSecondsAfterFinished`"),
+        never("retries", always, "remove `retryOnExitCodes`"),
+        never("gang-retries", always, "remove `restartGangOnExitCodes`"),
+        Support("counted-retries"),
+        Support("always-restart"),
+        Support("clients"),
+    )
 
 
 def name_rows(why: str) -> tuple[Support, ...]:
@@ -122,6 +155,64 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
                 "selector": {GANG_LABEL: gang.name},
             },
         }
+
+
+def shared_name(gang: GangPlan) -> str:
+    """The name of what all copies of a gang share: its own without the number of the copy."""
+    return gang.name.removesuffix(f"-{gang.copy}") if gang.gang.replicas > 1 else gang.name
+
+
+def client_service_name(gang: GangPlan) -> str:
+    """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
+    service = gang.gang.service
+    return "" if service is None else service.name or f"{shared_name(gang)}-service"
+
+
+def answering(gang: GangPlan) -> str:
+    """The podSet of the file that answers the gang's clients."""
+    service = gang.gang.service
+    return (service.pod_set if service else "") or next(all_pods(gang.root)).spec.name
+
+
+def client_service(plan: Plan, gang: GangPlan) -> Manifest:
+    """The Service for clients, which all copies of the gang answer. Its pods have a label of their own, because those
+    of other kinds differ from copy to copy."""
+    service, name = gang.gang.service, client_service_name(gang)
+    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == answering(gang))
+    chosen = (service.ports if service else ()) or tuple(ports)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: shared_name(gang)}},
+        "spec": {
+            **({"type": service.type} if service and service.type != "ClusterIP" else {}),
+            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
+            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in chosen],
+        },
+    }
+
+
+def autoscaler(workload: Workload, labels: Mapping[str, str], api_version: str, kind: str) -> Iterator[Manifest]:
+    """The HorizontalPodAutoscaler (autoscaling/v2) of a workload whose `scale` subresource counts copies.
+
+    Without metrics, Kubernetes aims at 80 % of the requested CPU (`HorizontalPodAutoscalerSpec.Metrics`, 1.37).
+    """
+    wanted = workload.gangs[0].gang.autoscale
+    if wanted is None:
+        return
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": wanted.cpu_percent}}
+    metrics = [*([{"type": "Resource", "resource": cpu}] if wanted.cpu_percent else []), *wanted.metrics]
+    yield {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": workload.name, "labels": dict(labels)},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": workload.name},
+            "minReplicas": wanted.min_replicas,
+            "maxReplicas": wanted.max_replicas,
+            **({"metrics": metrics} if metrics else {}),
+        },
+    }
 
 
 class Barrier(NamedTuple):

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
+from bayplan.kube.kinds import (
+    ENDING,
+    ENDS,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    Piece,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+    services,
+)
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Workload
@@ -48,6 +59,7 @@ SUPPORT = (
         "a Job is only a part of its gang, so it cannot own the gang's objects",
         "remove `cleanup: adopt`, or use a JobSet",
     ),
+    *ENDING,
     *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname has at most 63 characters"),
 )
 

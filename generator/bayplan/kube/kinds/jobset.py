@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
+from bayplan.kube.kinds import ENDING, ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, not_yet_upstream
 from bayplan.model.manifest import Manifest, Workload
@@ -49,6 +49,7 @@ SUPPORT = (
     Support("gang-retries"),
     ENDS,
     Support("adopt"),
+    *ENDING,
     *name_rows(
         "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and this name has at most 63 characters"
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
+from bayplan.kube.kinds import ENDING, NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
@@ -65,6 +65,7 @@ SUPPORT = (
         "a pod is only a part of its gang, so it cannot own the gang's objects",
         "remove `cleanup: adopt`, or use a JobSet",
     ),
+    *ENDING,
     *name_rows("the pod's name is also its hostname, which has at most 63 characters"),
 )
 

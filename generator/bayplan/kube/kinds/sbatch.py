@@ -45,6 +45,13 @@ SUPPORT = (
     ),
     never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
     never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),
+    never(
+        "clients",
+        "Slurm knows no Services: clients reach a task by the name of its node",
+        "remove `service`, or use a scheduler of pods",
+    ),
+    never("autoscale", "nothing adds and removes Slurm jobs by load", "remove `autoscale`, or use a scheduler of pods"),
+    never("rollout", "Slurm starts a job once, and gives it no new version", "remove `rollout`"),
     Support("pod-name-length"),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never, not_yet_here
@@ -68,6 +68,7 @@ SUPPORT = (
         "only a JobSet owns the objects of its gang",
         "use `workload: jobset`, or leave `cleanup` out",
     ),
+    *ENDING,
     *name_rows("a pod is called <job>-<task>-<number>, and its hostname is a DNS label of 63 characters at most"),
 )
 

@@ -41,9 +41,9 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
         yield from security.check(definition, cluster)
 
 
-def check_services(definition: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W371. Loaded only if a gang serves."""
-    if any(gang.service or gang.autoscale or gang.rollout for gang in definition.gangs):
+def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
+    """W367 to W371. Loaded only if a gang serves clients."""
+    if any(gang.service or gang.autoscale for gang in definition.gangs):
         from bayplan.checks import services
 
         yield from services.check(definition)
@@ -53,11 +53,12 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
     workflow.check_dependencies,
+    workflow.check_services,
     workflow.check_hosts,
     templates.check_template,
     templates.check_amounts,
     workflow.check_data,
-    check_services,
+    check_clients,
 )
 """Checks of a workflow without a topology."""
 

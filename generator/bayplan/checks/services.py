@@ -28,10 +28,6 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
             yield from _service(gang, gang.service, sets, (*route, "service"))
         if gang.autoscale and sets:
             yield from _autoscale(gang, gang.autoscale, sets[0], route)
-        if gang.rollout and not (gang.rollout.surge or gang.rollout.unavailable):
-            message = f'no copy of gang "{gang.name}" may be missing or added, so none could ever change'
-            at = (*route, "rollout", "unavailable")
-            yield error("W370", at, message, hint="set `rollout: {unavailable: 1}` or `rollout: {surge: 1}`")
 
 
 def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Route) -> Iterator[Diagnostic]:
@@ -62,16 +58,13 @@ def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Rout
 
 def _autoscale(gang: Gang, scale: Autoscale, first: PodSet, route: Route) -> Iterator[Diagnostic]:
     at, least, most = (*route, "autoscale"), scale.min_replicas, scale.max_replicas
-    if least > most:
-        message = f'gang "{gang.name}" would have {least} copies at least (`minReplicas`) and {most} at most'
-        yield error("W368", (*at, "minReplicas"), message, hint=f"set `minReplicas` to {most} or less")
-    elif gang.replicas > least:
+    if least < gang.replicas <= most:
         message = (
             f'an autoscaler decides how many copies gang "{gang.name}" has, from {least} to {most}, so'
-            f" `replicas: {gang.replicas}` has no effect"
+            f" `replicas: {gang.replicas}` only counts in the proof"
         )
-        hint = f"remove `replicas`, or set `autoscale.minReplicas: {min(gang.replicas, most)}`"
-        yield error("W368", (*route, "replicas"), message, hint=hint)
+        hint = f"remove `replicas`, or set `autoscale.minReplicas: {gang.replicas}`"
+        yield warning("W370", (*route, "replicas"), message, hint=hint)
     for number, metric in enumerate(scale.metrics):
         yield from _metric(metric, (*at, "metrics", number))
     if (scale.cpu_percent or not scale.metrics) and not _asks_cpu(first):

@@ -10,23 +10,23 @@ from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
+    GANG_LABEL,
     GROUP_LABEL,
     KINDS,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
     SERVICE_LABEL,
+    WORKFLOW_LABEL,
     Barrier,
     Kind,
     Piece,
-    answering,
     barrier_objects,
     barrier_script_name,
-    client_service,
-    client_service_name,
     gang_labels,
     instances,
     service_name,
+    start,
     workload_barriers,
 )
 from bayplan.kube.objects import non_empty
@@ -46,12 +46,13 @@ from bayplan.kube.pod import (
     template,
     without_idle_movers,
 )
-from bayplan.kube.ranks import arithmetic, full_name, local_address, own_namespace, rank_env, user_names
+from bayplan.kube.ranks import arithmetic, full_name, local_address, own_fields, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary
+from bayplan.model.workflow import Binary, Service
+from bayplan.planning.bind import gang_name
 
 BARRIER_VOLUME = "bayplan-barrier"
 
@@ -89,7 +90,8 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     """What the podSet instances of a workload share."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
-    shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     barriers = workload_barriers(plan, workload)
     waiting = {(gang.name, name): each for gang, found in barriers for name, each in found.items()}
     gangs = {gang.name: gang for gang in workload.gangs}
@@ -101,7 +103,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
-    ranked, command = _ranks(context, pods)
+    ranked, command = _ranks(context, gang, pods)
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang, pods)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -115,7 +117,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
-    parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
+    parts = parts._replace(env=(*own_fields(pods.spec, command, parts.env, context.kind.FIELDS), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
     return Piece(without_idle_movers(template(pods.spec, pool, parts, command)), owner, marks.job)
 
@@ -123,8 +125,8 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
     group = {GROUP_LABEL: unit} if unit else {}
-    name = client_service_name(gang)
-    client = {SERVICE_LABEL: name} if name and pods.spec.name == answering(gang) else {}
+    name = client_service_name(plan, gang)
+    client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
     return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name, **client}
 
 
@@ -215,13 +217,13 @@ def _uploads(pods: Pods) -> PodParts:
     return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
-def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
-    numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
+    numbers = context.kind.numbers(own, pods) if pods.route in context.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
     host = _address(leader) or full_name(
@@ -317,6 +319,38 @@ def _each_template(gang: GangPlan) -> list[Pods]:
     return list({pods.template: pods for pods in all_pods(gang.root)}.values())
 
 
+def client_service_name(plan: Plan, gang: GangPlan) -> str:
+    """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
+    service = gang.gang.service
+    return "" if service is None else service.name or f"{_shared_name(plan, gang)}-service"
+
+
+def _shared_name(plan: Plan, gang: GangPlan) -> str:
+    """The name of what all copies of a gang share."""
+    return gang_name(plan.workflow, gang.gang._replace(replicas=1), 0)
+
+
+def _answering(gang: GangPlan) -> str:
+    """The podSet of the file that answers the gang's clients."""
+    return (gang.gang.service.pod_set if gang.gang.service else "") or next(all_pods(gang.root)).spec.name
+
+
+def client_service(plan: Plan, gang: GangPlan, service: Service) -> Manifest:
+    """The Service for clients, which all copies of the gang answer: their pods have a label of its own."""
+    name = client_service_name(plan, gang)
+    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == _answering(gang))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: _shared_name(plan, gang)}},
+        "spec": {
+            **({} if service.type == "ClusterIP" else {"type": service.type}),
+            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
+            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in service.ports or ports],
+        },
+    }
+
+
 def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     """All of them, with the labels of their gang. Gangs whose workload is not a Kubernetes object have none."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
@@ -326,7 +360,7 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
         if gang.gang.service and gang.copy == 0:
-            yield client_service(plan, gang)
+            yield client_service(plan, gang, gang.gang.service)
     for workload in shape.workloads:
         yield from barrier_objects(plan, workload)
 

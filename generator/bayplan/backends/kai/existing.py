@@ -16,10 +16,11 @@ from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, refuses
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
@@ -30,22 +31,25 @@ SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 MIN_MEMBER = "kai.scheduler/batch-min-member"
 """How many pods must start in a Job or a JobSet."""
 
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+"""The label that the podgrouper reads from pods (`constants.go`, v0.10.0 to v0.17.0)."""
+
 KINDS = tuple(kind for kind in PLAIN if kind != "pod")
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS, component="kai", since="0.15"),
-    *carries("place", "pod"),
+    *carries("place", "pod", SINGLE_PODS),
     *refuses(
         "place",
         "another scheduler or podgrouper handles the pods of this kind and ignores a PodGroup from bayplan",
         "use a Job, a JobSet or another kind whose pods KAI schedules by their own annotations",
-        but=(*KINDS, "pod"),
+        but=(*KINDS, "pod", SINGLE_PODS),
     ),
     *refuses(
         "place",
         "KAI below 0.15 creates its own PodGroup for the pods of each controller",
         "target KAI 0.15 or later",
         word="not yet upstream",
-        but=("pod",),
+        but=("pod", SINGLE_PODS),
     ),
     *carries("copies", "jobset", component="kai", since="0.16"),
     *refuses(
@@ -69,7 +73,10 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """PodGroups and their marks, or annotations if pods of one template belong to several subgroups."""
     workload = shape.workloads[0]
-    if len(workload.gangs) == 1 and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
+    if single_pods(shape):
+        return alone(plan, _of_single_pods(plan, plan.gangs[0]))
+    one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
+    if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
     gang = workload.gangs[0]
     marks = {(each.name, pods.name): _marks(plan, gang, pods, workload, target) for each, pods in instances(workload)}
@@ -96,6 +103,17 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
             spec={"schedulerName": plan.topology.scheduler_name("kai", pod_group.SCHEDULER)},
         ),
     )
+
+
+def _of_single_pods(plan: Plan, gang: GangPlan) -> Marks:
+    """KAI's podgrouper makes a PodGroup of each pod of a Deployment (`deployment_grouper.go`, v0.10.0 to v0.17.0).
+
+    Without a priority class it gives them that of inference, whose pods KAI does not preempt.
+    """
+    queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
+    labels = {**queue, **non_empty(**{PREEMPTIBILITY: pod_group.preemptibility(gang).get("preemptibility", "")})}
+    scheduler = plan.topology.scheduler_name("kai", pod_group.SCHEDULER)
+    return Marks(Meta(queue), pod=PodParts(labels=labels, spec={"schedulerName": scheduler}))
 
 
 def _absent(*keys: str) -> dict[str, Any]:

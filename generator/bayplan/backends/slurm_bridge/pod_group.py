@@ -78,20 +78,20 @@ def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Man
         "metadata": {
             "name": pod_group_name(plan, job, target),
             "labels": gang_labels(plan, gang),
-            "annotations": {PREFIX + key: value for key, value in _options(plan, gang, job, target).items()},
+            "annotations": {PREFIX + key: value for key, value in job_options(plan, gang, job.name, target).items()},
         },
         "spec": {"schedulingPolicy": {"gang": {"minCount": job.nodes}}} if own else {"minMember": job.nodes},
     }
 
 
-def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[str, str]:
+def job_options(plan: Plan, gang: GangPlan, name: str, target: Target) -> dict[str, str]:
     """Options of the Slurm job besides its nodes, which slurm-bridge counts. Limits are in minutes, rounded up."""
     own = gang.gang.backends.get("slurm-bridge", {})
     settings = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
     seconds = gang.gang.active_deadline_seconds
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
-        "job-name": job.name,
+        "job-name": name,
         **non_empty(partition=partition(plan, gang, "slurm-bridge")),
         **{
             OPTIONS[key]: str(value).lower() if isinstance(value, bool) else str(value)

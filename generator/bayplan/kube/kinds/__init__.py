@@ -12,9 +12,20 @@ from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
+from bayplan.model.workflow import Rollout
 
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
+
+CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
+"""Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
+wrote (`backends/*/existing.py`)."""
+
+SINGLE = "deployment"
+"""The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
+
+SERVING = (SINGLE, "lws", "statefulset")
+"""Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
 
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
@@ -28,42 +39,31 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
 
+ENDING = (
+    never(
+        "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
+    ),
+    Support("clients"),
+)
+"""The rows of kinds whose pods end."""
+
+NO_JOBS = (
+    *(Support(feature) for feature in ("service", "always-restart", "clients")),
+    *(
+        never(feature, "its controller starts pods again when they end", "set `lifecycle: service`, or use a JobSet")
+        for feature in ("end", "at-once", "lead", "nonlead-failures", "restarts", "deadline", "ttl")
+    ),
+    *(
+        never(feature, "its controller starts pods again after any exit code", "remove the exit codes")
+        for feature in ("retries", "gang-retries", "counted-retries")
+    ),
+)
+"""The rows of kinds of services."""
+
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
 )
 """The row of kinds that consist of Jobs."""
-
-
-ENDING = (
-    Support("clients"),
-    never(
-        "autoscale",
-        "pods that end cannot be added and removed by load: an autoscaler changes the `replicas` of a service",
-        "set `lifecycle: service` and one pod or one LeaderWorkerSet group a copy, or remove `autoscale`",
-    ),
-    never(
-        "rollout", "what runs once gets no new version while it runs", "set `lifecycle: service`, or remove `rollout`"
-    ),
-)
-"""The rows of kinds whose pods run until they end."""
-
-
-def endless(title: str) -> tuple[Support, ...]:
-    """The rows of kinds whose pods never end. `title`: `a StatefulSet`."""
-    ever, always = f"{title} never ends", f"{title} restarts its pods after every exit code"
-    return (
-        never("depends-on", ever, "remove `dependsOn`, and let the program wait for what it needs"),
-        never("at-once", ever, "remove `atOnce`, and set `replicas` to what may run at the same time"),
-        never("lead", ever, "remove `lead`"),
-        never("nonlead-failures", always, "remove `ignoreNonleadFailures`"),
-        never("deadline", ever, "remove `activeDeadlineSeconds`"),
-        never("ttl", ever, "remove `ttlSecondsAfterFinished`"),
-        never("retries", always, "remove `retryOnExitCodes`"),
-        never("gang-retries", always, "remove `restartGangOnExitCodes`"),
-        Support("counted-retries"),
-        Support("always-restart"),
-        Support("clients"),
-    )
 
 
 def name_rows(why: str) -> tuple[Support, ...]:
@@ -90,6 +90,17 @@ def instances(workload: Workload) -> Iterator[tuple[GangPlan, Pods]]:
     for gang in workload.gangs:
         for pods in all_pods(gang.root):
             yield gang, pods
+
+
+def before(gang: GangPlan, pods: Pods) -> int:
+    """How many pods of the gang come before a podSet instance."""
+    every = list(all_pods(gang.root))
+    return sum(each.total for each in every[: [each.name for each in every].index(pods.name)])
+
+
+def start(kind: Kind, gang: GangPlan, pods: Pods) -> int:
+    """The number that the first pod of a podSet instance has in `INDEX`."""
+    return before(gang, pods) if kind.WHOLE else 0
 
 
 def meta(name: str, *metas: Meta) -> dict[str, Any]:
@@ -157,39 +168,16 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
         }
 
 
-def shared_name(gang: GangPlan) -> str:
-    """The name of what all copies of a gang share: its own without the number of the copy."""
-    return gang.name.removesuffix(f"-{gang.copy}") if gang.gang.replicas > 1 else gang.name
+def replicas(workload: Workload) -> dict[str, int]:
+    """The copies of a service, unless an autoscaler counts them: each `kubectl apply` would set them back."""
+    gang = workload.gangs[0].gang
+    return {} if gang.autoscale else {"replicas": gang.replicas}
 
 
-def client_service_name(gang: GangPlan) -> str:
-    """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
-    service = gang.gang.service
-    return "" if service is None else service.name or f"{shared_name(gang)}-service"
-
-
-def answering(gang: GangPlan) -> str:
-    """The podSet of the file that answers the gang's clients."""
-    service = gang.gang.service
-    return (service.pod_set if service else "") or next(all_pods(gang.root)).spec.name
-
-
-def client_service(plan: Plan, gang: GangPlan) -> Manifest:
-    """The Service for clients, which all copies of the gang answer. Its pods have a label of their own, because those
-    of other kinds differ from copy to copy."""
-    service, name = gang.gang.service, client_service_name(gang)
-    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == answering(gang))
-    chosen = (service.ports if service else ()) or tuple(ports)
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: shared_name(gang)}},
-        "spec": {
-            **({"type": service.type} if service and service.type != "ClusterIP" else {}),
-            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
-            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in chosen],
-        },
-    }
+def rollout(gang: GangPlan) -> dict[str, int]:
+    """How many copies change at the same time, in numbers: of a percentage, Kubernetes would round up the surge."""
+    surge, unavailable = gang.gang.rollout or Rollout()
+    return {"maxUnavailable": unavailable, "maxSurge": surge}
 
 
 def autoscaler(workload: Workload, labels: Mapping[str, str], api_version: str, kind: str) -> Iterator[Manifest]:
@@ -317,10 +305,18 @@ class Kind(Protocol):
     def INDEX(self) -> str:  # noqa: N802
         """The field with a pod's own number; empty if bayplan writes every pod."""
 
+    @property
+    def WHOLE(self) -> bool:  # noqa: N802
+        """Whether this number counts all pods of a gang, in the order of its podSets, not only those of the podSet."""
+
+    @property
+    def FIELDS(self) -> Mapping[str, str]:  # noqa: N802
+        """Variables that `host` refers to, and the fields of the pod that have their values."""
+
     def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
         """The longest derived pod name."""
 
-    def numbers(self, pods: Pods, /) -> Numbers:
+    def numbers(self, gang: GangPlan, pods: Pods, /) -> Numbers:
         """How a shell in a pod computes its number and that of its copy."""
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
@@ -331,4 +327,6 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH))
+KINDS: Mapping[str, Kind] = Modules(
+    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE)
+)

@@ -25,6 +25,8 @@ TITLE = "Job"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = INDEX_FIELD
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
@@ -54,12 +56,12 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
+    *ENDING,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",
         "remove `cleanup: adopt`, or use a JobSet",
     ),
-    *ENDING,
     *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname has at most 63 characters"),
 )
 
@@ -74,7 +76,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{job_name(gang, pods)}-{pods.total - 1}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The completion index counts over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 

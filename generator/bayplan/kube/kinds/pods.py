@@ -16,6 +16,8 @@ TITLE = "set of bare pods"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = ""
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
     never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`, and start one after the other"),
@@ -60,12 +62,12 @@ SUPPORT = (
         report="warning",
     ),
     Support("always-restart"),
+    *ENDING,
     never(
         "adopt",
         "a pod is only a part of its gang, so it cannot own the gang's objects",
         "remove `cleanup: adopt`, or use a JobSet",
     ),
-    *ENDING,
     *name_rows("the pod's name is also its hostname, which has at most 63 characters"),
 )
 
@@ -80,7 +82,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return pod_name(gang, pods, pods.total - 1)
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """Nothing to compute: bayplan writes every pod."""
     return Numbers("0")
 

@@ -8,10 +8,24 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, SINGLE, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
+from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Ranks,
+    Unit,
+    Units,
+    all_pods,
+    edit_unit,
+    instance,
+    once,
+    one_version,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.workflow import Workflow, serves, varies
 from bayplan.planning.bind import gang_name
@@ -218,7 +232,8 @@ def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
 def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
     """The row that decides whether the scheduler supports the kind."""
     if workload.kind in CONTROLLED:
-        return find_row(Need(f"place-{workload.kind}", 1, ()), offer.placed, target)
+        placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
+        return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
     return find_row(_kind_need(workload), offer.rows, target)
 
 
@@ -308,6 +323,13 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
+    if kind == SINGLE:
+        yield Need("pods-a-copy", sum(pods.total for pods in parts), gang.route, subject=subject)
+        if gang.gang.hosts:
+            yield Need("pod-names", 1, (*gang.route, "hosts"), subject=subject)
+        return
+    if kind in SERVING and one_version(gang):
+        yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2:
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')

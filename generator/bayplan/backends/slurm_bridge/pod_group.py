@@ -56,8 +56,8 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def uses_kubernetes_pod_group(plan: Plan, target: Target) -> bool:
-    """Whether Kubernetes' own PodGroup can be used: `schedulingGroup` is dropped by JobSet's CRD below 0.12, and by that
-    of LeaderWorkerSets below 0.9."""
+    """Whether Kubernetes' own PodGroup can be used: the CRDs of JobSet below 0.12 and LeaderWorkerSet below 0.9 drop
+    `schedulingGroup`."""
     gates = plan.topology.gates("slurm-bridge")
     served = target.between("kubernetes", "1.36", "1.37") and gates.get("GenericWorkload", True)
     return bool(

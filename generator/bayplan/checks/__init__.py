@@ -41,6 +41,14 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
         yield from security.check(definition, cluster)
 
 
+def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
+    """W367 to W371. Loaded only if a gang serves clients."""
+    if any(gang.service or gang.autoscale for gang in definition.gangs):
+        from bayplan.checks import services
+
+        yield from services.check(definition)
+
+
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
@@ -50,6 +58,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     templates.check_template,
     templates.check_amounts,
     workflow.check_data,
+    check_clients,
 )
 """Checks of a workflow without a topology."""
 

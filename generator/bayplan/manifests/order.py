@@ -38,7 +38,10 @@ ORDER = (
     "TrainJob",
     "LeaderWorkerSet",
     "Job",
+    "StatefulSet",
+    "Deployment",
     "Pod",
+    "HorizontalPodAutoscaler",
     "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import NO_SERVICE, Piece, instances, meta, name_rows
+from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import MPI_KEYS, mpi_slots
 from bayplan.kube.ranks import Numbers
@@ -70,7 +70,7 @@ SUPPORT = (
         USE_JOBSET,
         report="warning",
     ),
-    NO_SERVICE,
+    *ENDING,
     Support("pod-templates", up_to=2),
     Support("leader", up_to=1),
     never(

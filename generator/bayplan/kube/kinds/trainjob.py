@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.kinds import (
+    ENDING,
     ENDS,
     GANG_LABEL,
     INDEX_FIELD,
     INDEX_VARIABLE,
-    NO_SERVICE,
     WORKFLOW_LABEL,
     Piece,
     jobset,
@@ -77,7 +77,7 @@ SUPPORT = (
     Support("retries"),
     Support("gang-retries"),
     ENDS,
-    NO_SERVICE,
+    *ENDING,
     never("adopt", "Trainer owns the pods of a TrainJob", "remove `cleanup: adopt`, or use a JobSet"),
     *name_rows("a pod is called <trainjob>-node-0-<number>-<5 letters>, and this name has at most 63 characters"),
 )

@@ -234,6 +234,14 @@ class PodSet(NamedTuple):
     template: Mapping[str, Any] = {}
 
 
+def has_own_fields(pods: PodSet) -> bool:
+    """Whether a podSet has volumes, probes or other containers, or values that Kubernetes looks up."""
+    probes = pods.startup_probe or pods.readiness_probe or pods.liveness_probe
+    beside = pods.init_containers or pods.sidecars
+    own = pods.service_account or pods.working_dir or pods.termination_grace_period_seconds is not None
+    return bool(pods.volumes or pods.env_from or probes or beside or own) or len(texts(pods.env)) < len(pods.env)
+
+
 class Group(NamedTuple):
     """A part of a gang that is placed together. It has `groups` or `pod_sets`, never both."""
 

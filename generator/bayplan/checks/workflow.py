@@ -267,7 +267,7 @@ SERVICE_FIELDS = ("rollout", "autoscale")
 
 
 def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W360 to W364."""
+    """W360 to W364, W366."""
     services = {gang.name for gang in workflow.gangs if serves(gang)}
     for pods, at, owner in pod_sets(workflow):
         codes = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
@@ -283,6 +283,10 @@ def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
                 message = f'gang "{gang.name}" waits for the end of "{name}", which is a service and never ends'
                 hint = "remove it; let the pods wait until the service answers"
                 yield error("W362", (*route, "dependsOn", position), message, hint=hint)
+        if serves(gang) and gang.depends_on:
+            message = f'gang "{gang.name}" is a service, and nothing makes a service wait for another gang'
+            hint = "remove `dependsOn`; wait in the command, or render the gangs separately with `--gang NAME`"
+            yield error("W366", (*route, "dependsOn"), message, hint=hint)
         if serves(gang):
             yield from _service(gang, route)
             continue

@@ -35,7 +35,10 @@ ORDER = (
     "JobSet",
     "LeaderWorkerSet",
     "Job",
+    "StatefulSet",
+    "Deployment",
     "Pod",
+    "HorizontalPodAutoscaler",
     "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""

@@ -215,6 +215,11 @@ def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
     return plan._replace(gangs=tuple(gang._replace(root=edit_unit(gang.root, **edits)) for gang in plan.gangs))
 
 
+def one_version(gang: GangPlan) -> bool:
+    """Whether all pods of the gang must run the same version, because some are ranks of one job."""
+    return gang.gang.rendezvous != "none" and sum(pods.total for pods in all_pods(gang.root)) > 1
+
+
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
     """The fewest counted pods with which a unit may start."""
     groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)

@@ -291,6 +291,9 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         ("restarts", "maxRestarts", spec.max_restarts or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("clients", "service", 1 if spec.service else None),
+        ("autoscale", "autoscale", spec.autoscale.max_replicas if spec.autoscale else None),
+        ("rollout", "rollout", 1 if spec.rollout else None),
     ):
         if amount is not None:
             yield Need(feature, amount, (*gang.route, key), subject=subject)

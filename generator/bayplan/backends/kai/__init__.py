@@ -5,16 +5,18 @@ The rows declare what KAI supports, by feature, amount and version. Messages and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
 from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
     Feature,
+    Need,
     Support,
     approximate,
     exact,
@@ -22,8 +24,13 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
-from bayplan.model.plan import Plan
+from bayplan.model.manifest import Workload
+from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
+
+NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
+"""Settings of PodGroups that KAI's podgrouper reads from no label or annotation."""
 
 NEVER = (
     'gang "{}" fits, but KAI never finds the placement{}, because it places groups one after another and moves none of'
@@ -39,6 +46,7 @@ FEATURES: Mapping[str, Feature] = {
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "podgrouper": Feature("several copies in one workload", code="F741", firm=True),
 }
 
 NO_GROUPER = (
@@ -176,8 +184,30 @@ SUPPORT = (
     never("workload-jobset", NO_GROUPER, KINDS),
     never("workload-job", NO_GROUPER, KINDS),
     never("workload-sbatch", hint="use `-s slurm`"),
+    # pkg/podgrouper/podgrouper/plugins/leaderworkerset/lws_grouper.go, KAI 0.15 to 0.17
+    not_yet_upstream(
+        "podgrouper",
+        "KAI makes the PodGroup of each copy itself, and reads neither levels of single podSets for it, nor"
+        " `markUnschedulable` and `schedulingBackoff`",
+        "set the level on the gang, or remove `autoscale` and `surge`, so that bayplan writes the PodGroups",
+    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
+
+
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """What KAI's own PodGroups lack: those of workloads with several copies."""
+    gang = workload.gangs[0]
+    if workload.kind not in CONTROLLED or (len(workload.gangs) == 1 and not varies(gang.gang)):
+        return
+    subject = title(gang, gang.root)
+    for unit in walk(gang.root):
+        if unit is not gang.root and unit.copies == 1 and (unit.required or unit.preferred):
+            yield Need("podgrouper", 1, (*unit.route, "placement"), subject=subject)
+            return
+    for key in NOT_GROUPED:
+        if key in gang.gang.backends.get("kai", {}):
+            yield Need("podgrouper", 1, (*gang.route, "backends", "kai", key), subject=subject)
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
@@ -201,7 +231,7 @@ def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
 
 
 BACKEND = Backend(
-    Declaration("kai", component="kai", support=SUPPORT, features=FEATURES),
+    Declaration("kai", component="kai", support=SUPPORT, features=FEATURES, kind_needs=kind_needs),
     lower,
     needs=needs,
     prove=prove,

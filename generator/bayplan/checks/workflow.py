@@ -31,6 +31,7 @@ from bayplan.model.workflow import (
     pod_sets,
     pod_sets_of,
     serves,
+    texts,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -373,7 +374,7 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 
 
 def _texts(pods: PodSet) -> Iterator[str]:
-    yield from (*pods.command, *pods.args, *pods.env.values())
+    yield from (*pods.command, *pods.args, *texts(pods.env).values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
 
 

@@ -17,7 +17,7 @@ from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, title, walk
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
 from bayplan.model.workflow import GANGS, Gang, Group, serves, varies
 from bayplan.planning import compute_domains
 from bayplan.planning.bind import gang_name
@@ -157,7 +157,8 @@ def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:
     """The part of a plan that is one workload, under the workload's name."""
     names = {gang.name for gang in gangs}
     workflow = plan.workflow._replace(name=name, gangs=(gangs[0].gang,))
-    return plan._replace(workflow=workflow, gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+    own = tuple(gang for gang in plan.gangs if gang.name in names)
+    return plan._replace(workflow=workflow, queue=gang_queue(plan, gangs[0]), gangs=own)
 
 
 def _services(plan: Plan) -> Iterator[Plan]:

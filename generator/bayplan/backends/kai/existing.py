@@ -115,7 +115,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
 
 
 def _preemptibility(gang: GangPlan) -> dict[str, str]:
-    return {PREEMPTIBILITY: value for value in pod_group.preemptibility(gang).values()}
+    return non_empty(**{PREEMPTIBILITY: pod_group.preemptibility(gang).get("preemptibility", "")})
 
 
 def _timings(gang: GangPlan, target: Target) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """slurm-bridge and existing workloads: their pods name one PodGroup, which is one Slurm job.
 
-A PodGroup takes precedence over the owner of its pods (`TranslateToSlurmJobIR` in slurmjobir.go, 1.0 to 1.2). Nobody has
-tried our PodGroups on the pods of other kinds.
+A PodGroup takes precedence over the owner of its pods (`TranslateToSlurmJobIR` in slurmjobir.go, 1.0 to 1.2). Nobody
+has tried our PodGroups on the pods of other kinds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ SUPPORT: tuple[Support, ...] = (
     ),
     *refuses(
         "place",
-        "bayplan knows how slurm-bridge makes Slurm jobs of Jobs, JobSets, LeaderWorkerSets and Pods, but not of this kind",
+        "bayplan knows how slurm-bridge makes Slurm jobs of Jobs, JobSets, LeaderWorkerSets and Pods, but not of this"
+        " kind",
         "use a Job, a JobSet, a LeaderWorkerSet or a Pod",
         word="not yet in bayplan",
         but=(*KINDS, "lws", SINGLE_PODS),

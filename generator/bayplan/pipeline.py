@@ -209,7 +209,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     found = [*claimed.diagnostics]
     placed: tuple[Support, ...] = ()
     own = claimed.value
-    if _has_controlled(own):
+    if _has_controlled(own, target):
         from bayplan.planning import existing
 
         placed = backends.existing(declared.name).support
@@ -229,9 +229,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     return prove_and_compare(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
 
 
-def _has_controlled(plan: Plan) -> bool:
-    """Whether a controller makes all copies of a gang from a few pod templates."""
-    return any(serves(gang.gang) or gang.gang.workload in CONTROLLED for gang in plan.gangs)
+def _has_controlled(plan: Plan, target: Target) -> bool:
+    """Whether a controller makes all copies of a gang from a few pod templates, or may make them."""
+    launched = target.versions.get("mpiOperator") and any(place.pods.launcher for place in pod_sets(plan.workflow))
+    return bool(launched) or any(serves(gang.gang) or gang.gang.workload in CONTROLLED for gang in plan.gangs)
 
 
 def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
@@ -328,8 +329,9 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     ranked, shaped, backend, target, accepted, _ = planned
     controlled: tuple[Lowered, ...] = ()
     if any(each.kind in CONTROLLED for each in shaped.workloads):
-        from bayplan.planning.existing import one_of_each
+        from bayplan.planning.existing import one_of_each, with_parts
 
+        ranked = with_parts(ranked, shaped)
         controlled = tuple(_placed(ranked, shaped, backend, target))
         ranked, shaped = one_of_each(ranked, shaped)
     if any(gang.gang.hosts for gang in ranked.gangs):
@@ -347,9 +349,14 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
+    lost: list[Diagnostic] = []
+    if any(gang.gang.trainer for gang in ranked.gangs):
+        from bayplan.manifests import runtime_patches
+
+        own, lost = runtime_patches.refer(ranked, own, target)
     cluster = cluster_documents(backend, with_queue(ranked), target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
-    found = (*collisions(documents), *oversized(documents))
+    found = (*lost, *collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 

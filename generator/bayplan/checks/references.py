@@ -155,7 +155,7 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
 
 # What the formats can express and bayplan does not support yet is an error.
 
-WORKLOADS = ("podcliqueset", "mpijob", "trainjob")
+WORKLOADS = ("podcliqueset",)
 
 
 def check_pending(workflow: Workflow, _: ClusterTopology) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ from bayplan.kube.kinds import (
     GANG_LABEL,
     GROUP_LABEL,
     KINDS,
+    MPIJOB,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
@@ -110,7 +111,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
         _channel(pods),
-        _launcher(plan, pods),
+        _launcher(context, pods),
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         _uploads(pods),
         ranked,
@@ -123,7 +124,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
-    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
+    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-") if pods.name.endswith(pods.spec.name) else ""
     group = {GROUP_LABEL: unit} if unit else {}
     name = client_service_name(plan, gang)
     client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
@@ -173,16 +174,19 @@ def _channel(pods: Pods) -> PodParts:
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
 
 
-def _launcher(plan: Plan, pods: Pods) -> PodParts:
-    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`).
+def _launcher(context: WorkloadContext, pods: Pods) -> PodParts:
+    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`). mpi-operator adds the key itself.
 
     A pod without the Secret starts, and its log says what is missing. One that waited for it would hold its node.
     """
     if not pods.spec.launcher:
         return PodParts()
-    secret = {"secretName": mpi_secret_name(plan), "optional": True}
+    address = {"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    if context.workload.kind == MPIJOB:
+        return PodParts(env=(address,))
+    secret = {"secretName": mpi_secret_name(context.plan), "optional": True}
     return PodParts(
-        env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
+        env=(address,),
         volumes=({"name": "mpi-ssh", "secret": secret},),
         mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
     )

@@ -164,6 +164,7 @@ FEATURES: Mapping[str, Feature] = {
     "pod-templates": Feature("several pod templates in each copy", "pod templates", "F770", True),
     "leader": Feature("a first podSet of several pods beside another one", "pods", "F770", True),
     "missing-pods": Feature("copies that start without some pods (`minReplicas`)", code="F772", firm=True),
+    "one-launcher": Feature("gangs other than one podSet with a launcher", code="F781", firm=True),
     "adopt": Feature("cleanup by adoption (`cleanup: adopt`)", code="F621"),
 }
 """Every feature that a plan may need from any scheduler: one row of `bayplan schedulers` each. The `FEATURES` of a

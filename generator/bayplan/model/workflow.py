@@ -288,6 +288,13 @@ class Service(NamedTuple):
     type: str = "ClusterIP"
 
 
+class Trainer(NamedTuple):
+    """The runtime of a TrainJob that others wrote."""
+
+    runtime: str
+    kind: str = "ClusterTrainingRuntime"  # or TrainingRuntime
+
+
 class Gang(NamedTuple):
     """Pods that start all or none."""
 
@@ -299,6 +306,7 @@ class Gang(NamedTuple):
     rollout: Rollout | None = None
     autoscale: Autoscale | None = None
     service: Service | None = None
+    trainer: Trainer | None = None
     replicas: int = 1
     at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.kinds import CONTROLLED, SINGLE
+from bayplan.kube.kinds import CONTROLLED, MPIJOB, SINGLE
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
@@ -206,8 +206,11 @@ def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[st
     gangs = (*plan.gangs, *workload.gangs)
     routes = {(gang.name, pods.name): pods.route for gang in gangs for pods in all_pods(gang.root)}
     marked = {routes[key]: marks for key, marks in lowered.marks.items()}
-    parts = all_pods(workload.gangs[0].root)
-    return {(workload.name, pods.name): _present(marked.get(pods.route, Marks())) for pods in parts}
+    parts = {
+        pods.name: lowered.marks.get((workload.name, pods.name)) or marked.get(pods.route, Marks())
+        for pods in all_pods(workload.gangs[0].root)
+    }
+    return {(workload.name, name): _present(marks) for name, marks in parts.items()}
 
 
 def _present(marks: Marks) -> Marks:
@@ -224,6 +227,12 @@ def _present_meta(meta: Meta) -> Meta:
 
 def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if not isinstance(value, Absent)}
+
+
+def with_parts(plan: Plan, shape: Shape) -> Plan:
+    """The plan with the launcher and the workers of each MPIJob."""
+    split = {gang.name: gang for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
+    return plan._replace(gangs=tuple(split.get(gang.name, gang) for gang in plan.gangs))
 
 
 def one_of_each(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, SINGLE, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, KINDS, MPIJOB, SERVING, SINGLE, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
@@ -188,11 +188,15 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
-    kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
+    chosen = (
+        tuple(kind for kind in SERVING if kind in KINDS) if serving else (*_operated(copies[0], target), *offer.kinds)
+    )
+    kinds = tuple(requested) or chosen
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
-    for candidate in possible[1:] if least else ():
+    lost = [gap for gap in least if gap.severity != "info"] if best[0].kind == MPIJOB else least
+    for candidate in possible[1:] if lost else ():
         gaps = tuple(_gaps(candidate, plan, offer, target))
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
@@ -202,6 +206,12 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
+def _operated(family: Family, target: Target) -> tuple[str, ...]:
+    """MPIJobs for gangs with a launcher, if the topology has mpi-operator."""
+    launched = all(pods.spec.launcher for gang in family for pods in all_pods(gang.root))
+    return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
+
+
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
     """The workloads of one kind: one for all copies of a service, or one for each family of gangs.
 
@@ -209,6 +219,10 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
     copies of a service whose number varies are always one workload.
     """
     folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob  # few workflows need it
+
+        folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     first = every[0]
     varying = varies(first.gang)
@@ -321,6 +335,11 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
     and all of their pods."""
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob
+
+        if not mpijob.complete(gang):
+            yield Need("one-launcher", 1, (*gang.route, "workload"), subject=subject)
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
     if kind == SINGLE:

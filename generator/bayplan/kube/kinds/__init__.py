@@ -21,6 +21,12 @@ CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
+MPIJOB = "mpijob"
+"""The kind of mpi-operator, whose first pod has a template of its own."""
+
+TRAINJOB = "trainjob"
+"""The kind of Kubeflow Trainer."""
+
 SINGLE = "deployment"
 """The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
 
@@ -328,5 +334,5 @@ class Kind(Protocol):
 
 
 KINDS: Mapping[str, Kind] = Modules(
-    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE)
+    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB)
 )

@@ -46,7 +46,7 @@ from bayplan.planning.selection import (
     select_target,
     with_default_priority,
 )
-from bayplan.planning.shape import Offer, shape
+from bayplan.planning.shape import Offer, shape, with_shared_objects, without_waiting
 from bayplan.planning.workload_checks import (
     components,
     elsewhere,
@@ -175,7 +175,7 @@ def survey_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origi
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Reads both documents, checks each by itself and both together, and reports all errors in one run."""
     topology, from_topology = request.judged or check_topology(request.topology)
-    context = Context(topology.value, request.beside, request.render)
+    context = Context(topology.value, {**request.beside, **request.workflow.beside}, request.render)
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context, request.given)
     workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     origins = {**from_workflow, **from_topology}
@@ -213,6 +213,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     shaped = shape(ranked, offer, target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:
+        asked, ranked = (without_waiting(each, shaped.value) for each in (asked, ranked))
         found += [
             *fitting(ranked, shaped.value, target),
             *assumed_versions(target, components(ranked, shaped.value, backend)),
@@ -294,6 +295,7 @@ def enforces_quotas(plan: Plan, backend: Backend, target: Target) -> bool:
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted, _ = planned
+    ranked = with_shared_objects(ranked, shaped)
     if any(gang.gang.hosts for gang in ranked.gangs):
         from bayplan.manifests import pod_dns as hosts
 

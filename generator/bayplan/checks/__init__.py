@@ -44,6 +44,7 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
+    workflow.check_matrix,
     workflow.check_dependencies,
     workflow.check_hosts,
     templates.check_template,

@@ -41,7 +41,7 @@ def own_namespace(spec: PodSet, command: Iterable[Any], env: Iterable[Mapping[st
     used = any(f"$({NAMESPACE_VARIABLE})" in text for text in texts if isinstance(text, str))
     if not used or NAMESPACE_VARIABLE in user_names(spec):
         return ()
-    return ({"name": NAMESPACE_VARIABLE, **_value("metadata.namespace")},)
+    return ({"name": NAMESPACE_VARIABLE, **field("metadata.namespace")},)
 
 
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")
@@ -142,12 +142,22 @@ def local_address(address: str) -> dict[str, Any]:
     """
     if address:
         return {"name": "PET_LOCAL_ADDR", "value": address.partition("/")[0]}
-    return {"name": "PET_LOCAL_ADDR", **_value("status.podIP")}
+    return {"name": "PET_LOCAL_ADDR", **field("status.podIP")}
+
+
+def field(path: str) -> dict[str, Any]:
+    """The value of an entry that is a field of the pod."""
+    return {"valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def literal_value(value: str) -> str:
+    """The value of an entry in which Kubernetes expands nothing (`third_party/forked/golang/expansion`, 1.37)."""
+    return value.replace("$", "$$") if "$(" in value or "$$" in value else value
 
 
 def _value(own: Slot | int | str) -> dict[str, Any]:
     if isinstance(own, str):
-        return {"valueFrom": {"fieldRef": {"fieldPath": own}}}
+        return field(own)
     return {"value": own if isinstance(own, Slot) else str(own)}
 
 

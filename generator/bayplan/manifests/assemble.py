@@ -11,6 +11,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
     GROUP_LABEL,
+    INDEX_FIELD,
     KINDS,
     POD_SET_LABEL,
     RANK_COLUMN,
@@ -42,9 +43,9 @@ from bayplan.kube.pod import (
     template,
     without_idle_movers,
 )
-from bayplan.kube.ranks import arithmetic, full_name, local_address, own_namespace, rank_env, user_names
+from bayplan.kube.ranks import arithmetic, field, full_name, literal_value, local_address, own_namespace, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
+from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary
@@ -53,6 +54,8 @@ BARRIER_VOLUME = "bayplan-barrier"
 
 COPY = "BARRIER_GROUP"
 """The variable with the number of a pod's folded group instance."""
+
+LOCALHOST = "localhost"
 
 CHANNEL = "compute-domain"
 """The name of a pod's claim on its ComputeDomain channel."""
@@ -97,7 +100,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
-    ranked, command = _ranks(context, pods)
+    ranked, command = _ranks(context, gang, pods)
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang, pods)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -108,12 +111,28 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         _uploads(pods),
         ranked,
+        _variables(gang, pods),
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
     parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
-    return Piece(without_idle_movers(template(pods.spec, pool, parts, command)), owner, marks.job)
+    spec = pods.spec
+    if gang.copies > 1 and gang.gang.rows:
+        from bayplan.manifests import matrix
+
+        behind = matrix.started((*command, *spec.args), parts.env, gang.columns)
+        parts = combine(parts, matrix.mounted(gang))._replace(env=behind.env)
+        spec, command = spec._replace(args=()), behind.command
+    return Piece(without_idle_movers(template(spec, pool, parts, command)), owner, marks.job)
+
+
+def _variables(gang: GangPlan, pods: Pods) -> PodParts:
+    """The variables of a copy, without those that the user sets."""
+    taken = user_names(pods.spec)
+    index = [{"name": GANG_INDEX, **field(INDEX_FIELD)}] if gang.copies > 1 else []
+    literal = [{"name": name, "value": literal_value(value)} for name, value in gang.variables.items()]
+    return PodParts(env=tuple(each for each in (*index, *literal) if each["name"] not in taken))
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
@@ -209,10 +228,12 @@ def _uploads(pods: Pods) -> PodParts:
     return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
-def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, of: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
+    if of.copies > 1:  # each pod is the only one of its rendezvous
+        return PodParts(env=rank_env(pods, ranks, LOCALHOST, 0, None).env), pods.spec.command
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
     numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
@@ -317,6 +338,10 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
+        if gang.copies > 1 and gang.gang.rows:
+            from bayplan.manifests import matrix
+
+            yield matrix.config_map(plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
     for workload in shape.workloads:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
+from bayplan.kube.kinds import (
+    ENDS,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    Piece,
+    copies_spec,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+    services,
+)
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Workload
@@ -85,6 +96,10 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods, pods.total, piece.template),
+                **(
+                    copies_spec(gang, pods, piece.template)
+                    if gang.copies > 1
+                    else job_spec(gang, pods, pods.total, piece.template)
+                ),
             },
         }

@@ -40,7 +40,9 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
         if isinstance(owner.node, Gang) and (owner.node.at_once or 0) > owner.node.replicas:
             copies, at_once = owner.node.replicas, owner.node.at_once
             key, more = ("matrix", "add values to `matrix`") if owner.node.matrix else ("replicas", "add `replicas`")
-            message = f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`{key}`)"
+            message = (
+                f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`{key}`)"
+            )
             yield error("S211", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or {more}")
         yield from _holds(owner)
         yield from _size(owner)

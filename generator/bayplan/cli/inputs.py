@@ -54,7 +54,9 @@ def with_tables(documents: Sequence[Document], folder: str) -> Outcome[tuple[Doc
             raw = read_beside(folder, path)
             text = read_text(raw.value, matrix.subject(path)) if raw.value is not None else Outcome("", raw.diagnostics)
             name = os.path.join(folder, path)
-            found += (each._replace(route=("workflow", *route), message=_of_table(each, name)) for each in text.diagnostics)
+            found += (
+                each._replace(route=("workflow", *route), message=_of_table(each, name)) for each in text.diagnostics
+            )
             tables[matrix.subject(path)] = Document(name, text.value or "", 0, None)
         read.append(document._replace(beside=tables) if tables else document)
     return Outcome(None if found else tuple(read), tuple(found))

@@ -43,7 +43,16 @@ from bayplan.kube.pod import (
     template,
     without_idle_movers,
 )
-from bayplan.kube.ranks import arithmetic, field, full_name, literal_value, local_address, own_namespace, rank_env, user_names
+from bayplan.kube.ranks import (
+    arithmetic,
+    field,
+    full_name,
+    literal_value,
+    local_address,
+    own_namespace,
+    rank_env,
+    user_names,
+)
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target

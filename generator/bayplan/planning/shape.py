@@ -201,7 +201,9 @@ def _together(plan: Plan, copies: list[Family], offer: Offer, target: Target) ->
 
     An outcome without a value has the reason why the scheduler needs an object for each copy.
     """
-    folded = _folded(plan, copies[0] if len(copies) == 1 else tuple(gang for family in copies for gang in family), offer)
+    folded = _folded(
+        plan, copies[0] if len(copies) == 1 else tuple(gang for family in copies for gang in family), offer
+    )
     if folded is None:
         return None
     kind, gangs = folded

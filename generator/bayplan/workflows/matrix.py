@@ -48,7 +48,9 @@ def rows(gang: Mapping[str, Any], route: Route, beside: Mapping[str, Document]) 
     matrix, at = gang["matrix"], (*route, "matrix")
     if "replicas" in gang:
         hint = "remove `replicas`: the matrix says how many copies there are"
-        return Outcome(None, (error("S212", (*route, "replicas"), "the gang has both `matrix` and `replicas`", hint=hint),))
+        return Outcome(
+            None, (error("S212", (*route, "replicas"), "the gang has both `matrix` and `replicas`", hint=hint),)
+        )
     if FILE not in matrix:
         return _product(matrix, at)
     if len(matrix) > 1:

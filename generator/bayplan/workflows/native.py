@@ -51,7 +51,7 @@ def _expanded(workflow: Workflow, gangs: Sequence[Any], context: Context) -> Out
         if "matrix" in data:
             rows = matrix.rows(data, (*GANGS, number), context.beside)
             found += rows.diagnostics
-            gang = gang._replace(rows=rows.value or (), replicas=len(rows.value or ()))  # noqa: PLW2901
+            gang = gang._replace(rows=rows.value or (), replicas=len(rows.value or ()))
         made.append(gang)
     return Outcome(None if has_errors(found) else workflow._replace(gangs=tuple(made)), tuple(found))
 

@@ -281,8 +281,8 @@ SUPPORT = (
     Support("array-size", up_to=ARRAY),
     approximate(
         "array-size",
-        "the tasks of a job array have numbers below MaxArraySize, which is 1001 by default, so each copy is a job of its"
-        " own",
+        "the tasks of a job array have numbers below MaxArraySize, which is 1001 by default, so each copy is a job of"
+        " its own",
         "raise MaxArraySize in slurm.conf, and set `schedulers: {slurm: {maxArraySize: N}}` in the topology file",
         report="info",
     ),
@@ -330,7 +330,9 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
 
 
 BACKEND = Backend(
-    Declaration("slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",), kind_needs=kind_needs),
+    Declaration(
+        "slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",), kind_needs=kind_needs
+    ),
     lower,
     needs=needs,
     prove=prove,

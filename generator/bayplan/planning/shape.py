@@ -261,7 +261,7 @@ def _led(pods: Pods, gang: str) -> Pods:
 
 
 def _one_podset(gang: GangPlan) -> GangPlan:
-    """The gang as one podSet with a pod for each copy, of which one is enough to start. Nothing keeps copies together."""
+    """The gang as one podSet with a pod for each copy, of which one is enough to start. No level is for all copies."""
     root = edit_unit(
         gang.root,
         unit=lambda unit: unit._replace(required="", preferred=""),

@@ -55,7 +55,7 @@ def rows(gang: Mapping[str, Any], route: Route, beside: Mapping[str, Document]) 
         return _product(matrix, at)
     if len(matrix) > 1:
         other = next(name for name in matrix if name != FILE)
-        hint = f"put the values of {other} into the file, or write all variables as lists; no variable can be called `file`"
+        hint = f"put the values of {other} into the file, or remove the file; no variable can have the name `file`"
         message = f"the matrix has a file and the list {other}"
         return Outcome(None, (error("S213", (*at, other, KEY), message, hint=hint),))
     document = beside.get(subject(matrix[FILE]))

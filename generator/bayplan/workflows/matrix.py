@@ -16,7 +16,9 @@ from bayplan.text.document import Document
 MOST = 10_000
 """The most copies that a matrix makes: as many as gangs in a workflow."""
 
-FILE = "file"
+FILE, ROWS = "file", "rows"
+"""Keys of a matrix that are no variables."""
+
 OWN = {"GANG_INDEX", "GANG_COUNT", "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "JOB_COMPLETION_INDEX"}
 OWN |= {"GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "POD_NAMESPACE"}
 """Variables that bayplan, the Job controller or Slurm (by their prefixes) set."""
@@ -47,22 +49,36 @@ def rows(gang: Mapping[str, Any], route: Route, beside: Mapping[str, Document]) 
     """The variables of each copy of a gang with a matrix. S212, S213, W353 to W359."""
     matrix, at = gang["matrix"], (*route, "matrix")
     if "replicas" in gang:
-        hint = "remove `replicas`: the matrix says how many copies there are"
-        return Outcome(
-            None, (error("S212", (*route, "replicas"), "the gang has both `matrix` and `replicas`", hint=hint),)
-        )
-    if FILE not in matrix:
+        message, hint = "the gang has both `matrix` and `replicas`", "remove `replicas`: the matrix makes the copies"
+        return Outcome(None, (error("S212", (*route, "replicas"), message, hint=hint),))
+    form = next((name for name in (FILE, ROWS) if name in matrix), "")
+    if form and len(matrix) > 1:
+        other = next(name for name in matrix if name != form)
+        hint = f"write all variables into `{form}`, or remove it; no variable can have the name `{form}`"
+        return Outcome(None, (error("S213", (*at, other, KEY), f"the matrix has `{form}` and {other}", hint=hint),))
+    if not form:
         return _product(matrix, at)
-    if len(matrix) > 1:
-        other = next(name for name in matrix if name != FILE)
-        hint = f"put the values of {other} into the file, or remove the file; no variable can have the name `file`"
-        message = f"the matrix has a file and the list {other}"
-        return Outcome(None, (error("S213", (*at, other, KEY), message, hint=hint),))
+    if form == ROWS:
+        return _written(matrix[ROWS], (*at, ROWS))
     document = beside.get(subject(matrix[FILE]))
     if document is None:
         message = f'bayplan does not read "{matrix[FILE]}" here: the workflow comes without files beside it'
-        return Outcome(None, (error("R134", (*at, FILE), message, hint="write the values as lists"),))
+        return Outcome(None, (error("R134", (*at, FILE), message, hint="write the values as `rows`"),))
     return _table(document, subject(matrix[FILE]), (*at, FILE))
+
+
+def _written(listed: Sequence[Mapping[str, Any]], at: Route) -> Outcome[Rows]:
+    """Rows in the workflow itself: a mapping for each copy."""
+    first = listed[0]
+    wrong = [found for name in first for found in _named(name, (*at, 0, name, KEY))]
+    for number, row in enumerate(listed):
+        if set(row) != set(first):
+            missing, more = [n for n in first if n not in row], [n for n in row if n not in first]
+            what = f"lacks {missing[0]}" if missing else f"also has {more[0]}"
+            hint = "give all rows the same variables"
+            wrong.append(error("W355", (*at, number), f"this row {what}, unlike the first one", hint=hint))
+        wrong += [_unwritable(name, (*at, number, name)) for name, value in row.items() if "\0" in _text(value)]
+    return Outcome(None if wrong else tuple({name: _text(row[name]) for name in first} for row in listed), tuple(wrong))
 
 
 def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:

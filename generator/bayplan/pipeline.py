@@ -142,7 +142,8 @@ def check_workflow(
     given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """Reads and checks a workflow, in the named format or in the one that recognizes it."""
-    read = formats.workflow(document, name, context._replace(priority=given.priority))
+    beside = {**context.beside, **document.beside}
+    read = formats.workflow(document, name, context._replace(beside=beside, priority=given.priority))
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -175,7 +176,7 @@ def survey_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origi
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Reads both documents, checks each by itself and both together, and reports all errors in one run."""
     topology, from_topology = request.judged or check_topology(request.topology)
-    context = Context(topology.value, {**request.beside, **request.workflow.beside}, request.render)
+    context = Context(topology.value, request.beside, request.render)
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context, request.given)
     workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     origins = {**from_workflow, **from_topology}

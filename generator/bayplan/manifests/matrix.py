@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import INDEX_VARIABLE, gang_labels
 from bayplan.kube.shell import PLAIN, table_of_rows
 from bayplan.model.manifest import Manifest, PodParts
-from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.plan import GANG_COUNT, GANG_INDEX, GangPlan, Plan
 
 VOLUME = "bayplan-matrix"
 FOLDER, FILE = "/etc/matrix", "rows.sh"
@@ -55,6 +55,7 @@ class Started(NamedTuple):
 def started(words: Sequence[str], env: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Started:
     """The words of a command behind a shell. Variables whose values refer to a column are the shell's too."""
     own, arguments = set(columns), list[str]()
+    known = {GANG_INDEX, GANG_COUNT, *columns}  # what the shell has, and what it need not leave to Kubernetes
     kept: list[Mapping[str, Any]] = []
     lines, unexportable = [f". {FOLDER}/{FILE}"], list[str]()
     for entry in env:
@@ -62,19 +63,20 @@ def started(words: Sequence[str], env: Sequence[Mapping[str, Any]], columns: Seq
         if not (isinstance(value, str) and any(is_name and part in own for is_name, part in _parts(value, own))):
             kept.append(entry)
         elif _EXPORTABLE.fullmatch(name):
-            lines.append(f"export {name}={_word(value, own, arguments)}")
+            lines.append(f"export {name}={_word(value, known, arguments)}")
             own.add(name)
+            known.add(name)
         else:
-            unexportable.append(_word(f"{name}={value}", own, arguments))
+            unexportable.append(_word(f"{name}={value}", known, arguments))
     several = ["env", *unexportable] if unexportable else []
-    lines.append(" ".join(["exec", *several, *(_word(word, own, arguments) for word in words)]))
+    lines.append(" ".join(["exec", *several, *(_word(word, known, arguments) for word in words)]))
     return Started(("sh", "-c", "\n".join(lines), *(("sh", *arguments) if arguments else ())), tuple(kept))
 
 
-def _word(text: str, own: Container[str], arguments: list[str]) -> str:
+def _word(text: str, known: Container[str], arguments: list[str]) -> str:
     """A text as one word of a shell. Parts that need quotes become arguments of the shell."""
     pieces = []
-    for is_name, part in _parts(text, own):
+    for is_name, part in _parts(text, known):
         if is_name:
             pieces.append(f'"${{{part}}}"')
         elif PLAIN.fullmatch(part):

@@ -46,7 +46,7 @@ from bayplan.planning.selection import (
     select_target,
     with_default_priority,
 )
-from bayplan.planning.shape import Offer, shape
+from bayplan.planning.shape import Offer, shape, with_shared_objects, without_waiting
 from bayplan.planning.workload_checks import (
     components,
     elsewhere,
@@ -142,7 +142,8 @@ def check_workflow(
     given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """Reads and checks a workflow, in the named format or in the one that recognizes it."""
-    read = formats.workflow(document, name, context._replace(priority=given.priority))
+    beside = {**context.beside, **document.beside}
+    read = formats.workflow(document, name, context._replace(beside=beside, priority=given.priority))
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -222,6 +223,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     shaped = shape(ranked, offer, target)
     found += shaped.diagnostics
     if shaped.value is not None:
+        asked, ranked = (without_waiting(each, shaped.value) for each in (asked, ranked))
         found += [
             *fitting(ranked, shaped.value, target),
             *assumed_versions(target, components(ranked, shaped.value, backend)),
@@ -327,6 +329,7 @@ def enforces_quotas(plan: Plan, backend: Backend, target: Target) -> bool:
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted, _ = planned
+    ranked = with_shared_objects(ranked, shaped)
     controlled: tuple[Lowered, ...] = ()
     if any(each.kind in CONTROLLED for each in shaped.workloads):
         from bayplan.planning.existing import one_of_each, with_parts

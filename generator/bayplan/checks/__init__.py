@@ -62,6 +62,7 @@ def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
+    workflow.check_matrix,
     workflow.check_dependencies,
     workflow.check_services,
     workflow.check_hosts,

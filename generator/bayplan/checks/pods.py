@@ -1,4 +1,4 @@
-"""Checks of a podSet's volumes, variables, probes and other containers: what Kubernetes refuses, and what would get lost.
+"""Checks of a podSet's volumes, variables, probes and other containers: what Kubernetes refuses or would lose.
 
 The rules are those of Kubernetes 1.37 (`pkg/apis/core/validation/validation.go`), unless a docstring names another
 source.

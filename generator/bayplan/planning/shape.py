@@ -8,11 +8,12 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, GROVE, KINDS, SERVING, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once, walk
 from bayplan.model.target import Target
+from bayplan.model.topology import makes_channels
 from bayplan.model.workflow import Workflow, serves, varies
 from bayplan.planning.bind import gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
@@ -23,25 +24,29 @@ from bayplan.planning.fidelity import compare, find_row, kind_needs
 # computed from the number of the copy.
 
 
-def fold(gang: GangPlan) -> GangPlan:
-    """The gang with as few podSet instances as possible."""
-    root = _unit(gang.root)
+def fold(gang: GangPlan, optional: bool = False) -> GangPlan:
+    """The gang with as few podSet instances as possible.
+
+    `optional`: instances that the gang may start without fold too, and the group keeps how many must start.
+    """
+    root = _unit(gang.root, optional)
     return gang._replace(root=_mastered(root)) if root != gang.root else gang
 
 
-def _unit(unit: Unit) -> Unit:
-    return unit._replace(groups=tuple(map(_units, unit.groups)))
+def _unit(unit: Unit, optional: bool) -> Unit:
+    return unit._replace(groups=tuple(_units(units, optional) for units in unit.groups))
 
 
-def _units(units: Units) -> Units:
+def _units(units: Units, optional: bool) -> Units:
     """The group with one instance for all of them, if they are alike."""
-    members = tuple(map(_unit, units.members))
+    members = tuple(_unit(each, optional) for each in units.members)
     renamed = [_renamed(member, member.name, units.name) for member in members]
-    whole = len(members) > 1 and units.minimum == len(members) and all(_bare(m) == _bare(renamed[0]) for m in renamed)
+    every = optional or units.minimum == len(members)
+    whole = len(members) > 1 and every and all(_bare(m) == _bare(renamed[0]) for m in renamed)
     merged = _merged(renamed[0], [list(all_pods(member)) for member in members]) if whole else None
     if merged is None:
         return units._replace(members=members)
-    return units._replace(minimum=1, members=(merged._replace(copies=len(members)),))
+    return units._replace(minimum=units.minimum if optional else 1, members=(merged._replace(copies=len(members)),))
 
 
 def _renamed(unit: Unit, old: str, new: str) -> Unit:
@@ -166,7 +171,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
-    kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
+    kinds = tuple(requested) or (_services(target) if serving else offer.kinds)
     candidates = [_candidate(kind, plan, copies, offer, target) for kind in kinds]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
@@ -180,21 +185,27 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
+def _services(target: Target) -> tuple[str, ...]:
+    """The kinds of services that `workload: auto` tries. Grove is only for clusters whose topology names it."""
+    return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
+
+
 def _candidate(kind: str, plan: Plan, copies: list[Family], offer: Offer, target: Target) -> tuple[Workload, ...]:
     """The workloads of one kind: one for all copies of a service, or one for each family."""
-    folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
+    folds = kind in (*offer.folds, *CONTROLLED)
+    folded = [tuple(fold(gang, kind == GROVE) for gang in family) if folds else family for family in copies]
     every = tuple(gang for family in folded for gang in family)
-    if kind in SERVING and not _apart(kind, every, offer, target):
+    if kind in SERVING and not _apart(kind, every, plan, offer, target):
         first = every[0].gang
         return (Workload(kind, gang_name(plan.workflow, first._replace(replicas=1), 0), every),)
     return tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
 
-def _apart(kind: str, copies: Family, offer: Offer, target: Target) -> bool:
+def _apart(kind: str, copies: Family, plan: Plan, offer: Offer, target: Target) -> bool:
     """Whether each copy of a service gets an object of its own: pods of one template can claim from only one
     ComputeDomain, and in some schedulers all of them are one gang. Objects of which the number of copies varies stay
     one."""
-    if len(copies) == 1 or varies(copies[0].gang):
+    if len(copies) == 1 or varies(copies[0].gang) or (kind == GROVE and makes_channels(plan.topology)):
         return False
     row = find_row(Need(f"gangs-{kind}", len(copies), ()), offer.placed, target)
     return bool(copies[0].compute_domains) or row is None or row.fidelity == "absent"

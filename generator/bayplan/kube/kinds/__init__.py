@@ -16,12 +16,15 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, wa
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
-CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
+CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob", "podcliqueset")
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
-SERVING = ("deployment", "lws", "statefulset")
+SERVING = ("deployment", "lws", "statefulset", "podcliqueset")
 """Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+
+GROVE = "podcliqueset"
+"""The kind of Grove, whose cliques and scaling groups are the podSets and groups of a gang."""
 
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
@@ -285,4 +288,4 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws"))
+KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", GROVE))

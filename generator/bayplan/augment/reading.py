@@ -91,8 +91,9 @@ def plans(
     if has_errors(found):
         return Outcome(None, found), origins
     cluster = cluster_of(request, topology.value, target.value)
-    members, wrong = _members(request, cluster)
-    read = (_planned(each, request, cluster) for each in _by_workflow(members))
+    members, wrong, objects = _members(request, cluster)
+    whole = request._replace(objects=objects)
+    read = (_planned(each, whole, cluster) for each in _by_workflow(members))
     if made := {one.route: one for one in request.objects if grove.is_grove(one)}:
         wrong = [grove.located(each, made) for each in wrong]
         read = (_located(each, made) for each in read)
@@ -119,7 +120,8 @@ def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
 # The pods, and what they request.
 
 
-def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic]]:
+def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic], tuple[Object, ...]]:
+    """The pods with what they request, and all objects with those that Grove makes."""
     pods: list[PodsFound] = []
     wrong: list[Diagnostic] = []
     objects = list(request.objects)
@@ -155,7 +157,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             outcome = Outcome(None, (_unclaimed(each),))
         wrong += outcome.diagnostics
         members += [Member(each, outcome.value, scheduler)] if outcome.value else []
-    return members, [*wrong, *_without_pods(request.objects, merged)]
+    return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
 
 
 def _is_default(scheduler: str, topology: ClusterTopology) -> bool:

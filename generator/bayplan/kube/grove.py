@@ -17,7 +17,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
-from bayplan.kube.objects import get, group, items, kind, mapping, name, non_empty, number_in, text
+from bayplan.kube.objects import get, group, items, kind, mapping, name, non_empty, number_in, put, text
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.topology import HOST, ClusterTopology
@@ -37,6 +37,7 @@ DEFAULT_QUEUE = "dynamo"
 SCHEDULER = "kai-scheduler"
 MNNVL = "grove.io/mnnvl-group"
 OPTED_OUT = "none"
+GPU = "nvidia.com/gpu"
 TEMPLATE: Path = ("spec", "template")
 CLIQUES: Path = (*TEMPLATE, "cliques")
 GROUPS: Path = (*TEMPLATE, "podCliqueScalingGroups")
@@ -130,7 +131,9 @@ def clique_key(called: str) -> str:
 
 
 def opened(one: Object) -> Object:
-    """The object with pod templates, and with all constraints in `spec`."""
+    """The object with pod templates, and with all constraints in `spec`; an opened one as it is."""
+    if any("podClique" in mapping(each) for each in items(one.data, *CLIQUES)):
+        return one
     data: Any = of_dynamo(one) if kind(one) == GRAPH[1] else one.data
     spec = dict(mapping(data, "spec"))
     for cell, _, each in _constraints(data):
@@ -171,6 +174,59 @@ def place(one: Object, path: Path) -> Path:
     if rest[:1] == ("spec",) and (len(rest) < 2 or rest[1] not in OF_A_CLIQUE):
         return (*CLIQUES, number, "spec", "podSpec", *rest[1:])
     return (*CLIQUES, number, *(rest[1:] if rest[:1] == ("metadata",) else rest))
+
+
+def closed(one: Object, before: Any, after: Any) -> tuple[Manifest, tuple[Path, ...]]:
+    """The object with the changes of its opened form, and the places of those that it has no field for."""
+    data: Any = one.data
+    lost: list[Path] = []
+    for path in _cells(after):
+        value, there = get(after, *path), place(one, path)
+        if value == get(before, *path):
+            continue
+        if kind(one) != GRAPH[1]:
+            data = put(data, there, value)
+        elif path[0] == "spec" and path[1] != "template":
+            data, gone = _dynamo_packed(data, there, value)
+            lost += [there] if gone else []
+        elif path[-1] == "containers":
+            data, gone = _dynamo_containers(one, data, path, get(before, *path), value)
+            lost += [there] if gone else []
+        else:
+            data = put(data, there, value)
+    return data, tuple(dict.fromkeys(lost))
+
+
+def _cells(data: Any) -> Iterator[Path]:
+    """The fields of an opened object that may have changed."""
+    yield from (("metadata", key) for key in ("labels", "annotations"))
+    yield from (("spec", key) for key in mapping(data, "spec") if key == CONSTRAINT or "/" in str(key))
+    for number, clique in enumerate(items(data, *CLIQUES)):
+        yield from ((*CLIQUES, number, "metadata", key) for key in mapping(clique, "metadata"))
+        yield from ((*CLIQUES, number, "spec", key) for key in mapping(clique, "spec"))
+
+
+def _dynamo_packed(data: Any, path: Path, constraint: Any) -> tuple[Any, bool]:
+    """A required level as `packDomain`. Dynamo has no preferred level other than the required one."""
+    level, wish = required(constraint), preferred(constraint)
+    if not level:
+        return data, True
+    beta = isinstance(get(data, "spec", "components"), list)
+    key = "clusterTopologyName" if beta else "topologyProfile"
+    data = put(data, ("spec", CONSTRAINT, key), text(constraint, "topologyName"))
+    return put(data, (*path, "packDomain"), level), wish not in ("", level)
+
+
+def _dynamo_containers(one: Object, data: Any, path: Path, before: Any, after: Any) -> tuple[Any, bool]:
+    """Containers with new claims. v1alpha1 has those of the main container in `resources` of the service."""
+    at = place(one, path)
+    if "components" in at:
+        return put(data, at, after), False
+    claims = get(after, 0, "resources", "claims")
+    if claims == get(before, 0, "resources", "claims"):
+        return data, True
+    data = put(data, (*at[: at.index("services") + 2], "resources", "claims"), claims)
+    return data, put(before, (0, "resources", "claims"), claims) != after
 
 
 def _constraint_place(one: Object, key: str | int, graph: bool) -> Path:
@@ -219,13 +275,18 @@ def preferred(constraint: Any) -> str:
 
 
 def topology_of(data: Any) -> str:
-    """The only topology that the constraints name (topologyconstraint.go, FindExplicitTopologyName...)."""
-    return next((each for *_, own in _constraints(data) if (each := text(own, "topologyName"))), "")
+    """The only topology that the constraints of an opened object name (FindExplicitTopologyNameForPodCliqueSet)."""
+    named = (text(get(data, *cell), "topologyName") for cell, _, _ in _constraints(data))
+    return next(filter(None, named), "")
 
 
 class Made(NamedTuple):
-    """One PodClique. `unit`: its scaling group with its number; `constraint`: that of its gang."""
+    """One PodClique.
 
+    `base`: the gang of its replica of the set; `unit`: its scaling group with its number; `constraint`: of its gang.
+    """
+
+    base: str
     gang: str
     unit: str
     clique: Clique
@@ -243,7 +304,7 @@ def pod_cliques(one: Object, parts: Layout) -> Iterator[Made]:
         base = f"{name(one)}-{copy}" if (parts.copies or 0) > 1 else name(one)
         for clique in parts.cliques:
             if not clique.group:
-                yield Made(base, "", clique, get(data, "spec", CONSTRAINT))
+                yield Made(base, base, "", clique, get(data, "spec", CONSTRAINT))
         for each in parts.groups:
             for number in range(each.replicas or 0):
                 scaled = number >= (each.least or 0)
@@ -251,7 +312,7 @@ def pod_cliques(one: Object, parts: Layout) -> Iterator[Made]:
                 gang = f"{base}-{each.name}-{number - (each.least or 0)}" if scaled else base
                 whole = own or get(data, "spec", CONSTRAINT) if scaled else get(data, "spec", CONSTRAINT)
                 for clique in parts.members(each):
-                    yield Made(gang, "" if scaled else f"{each.name}-{number}", clique, whole)
+                    yield Made(base, gang, "" if scaled else f"{each.name}-{number}", clique, whole)
 
 
 def made(
@@ -267,6 +328,7 @@ def made(
     groups: dict[str, list[Manifest]] = {}
     constraints: dict[str, Any] = {}
     workloads: list[WorkloadTemplates] = []
+    channels: dict[str, None] = {}
     for each in pod_cliques(one, parts):
         template = mapping(view.data, *each.clique.path)
         own = get(view.data, "spec", clique_key(each.clique.name))
@@ -284,17 +346,16 @@ def made(
         inside.append({"name": leaf, **non_empty(parent=unit), "minMember": each.clique.least})
         kai = text(template, "spec", "schedulerName") == _kai_name(topology)
         marks = {"pod-group-name": each.gang} if kai else {}
-        pods = {
-            **template,
-            "metadata": {
-                "labels": {
-                    **mapping(template, "metadata", "labels"),
-                    **non_empty(**labels),
-                    **({"kai.scheduler/subgroup-name": leaf} if kai else {}),
-                },
-                "annotations": {**mapping(template, "metadata", "annotations"), **marks},
-            },
+        labels |= {"kai.scheduler/subgroup-name": leaf} if kai else {}
+        kept = {key: own for key, own in mapping(template, "metadata", "labels").items() if key not in labels}
+        metadata = {
+            "labels": {**kept, **non_empty(**labels)},
+            "annotations": {**mapping(template, "metadata", "annotations"), **marks},
         }
+        pods: Mapping[str, Any] = {**template, "metadata": metadata}
+        if channel := _channel(view, each, parts):
+            pods = _with_channel(pods, channel)
+            channels[channel] = None
         head = mapping(view.data, "metadata")
         labelled = {**head, "labels": {**mapping(head, "labels"), WORKFLOW_LABEL: name(one)}}
         cliques: list[Any] = [{}] * int(each.clique.path[-1]) + [pods]
@@ -302,7 +363,7 @@ def made(
         only = TemplateSlot(each.clique.name, each.clique.path, each.clique.replicas or 0)
         workloads.append(WorkloadTemplates(KINDS[group(one), kind(one)], Object(one.route, data), (only,)))
     head = non_empty(namespace=text(one.data, "metadata", "namespace"))
-    documents = (
+    documents: list[Manifest] = [
         {
             "apiVersion": "scheduling.run.ai/v2alpha2",
             "kind": "PodGroup",
@@ -310,8 +371,38 @@ def made(
             "spec": {**non_empty(queue=_queue(view)), **_kai(constraints[gang], levels), "subGroups": inside},
         }
         for gang, inside in groups.items()
-    )
+    ]
+    documents += [
+        {
+            "apiVersion": "resource.nvidia.com/v1beta1",
+            "kind": "ComputeDomain",
+            "metadata": {**head, "name": channel},
+            "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": {"name": channel}}},
+        }
+        for channel in channels
+    ]
     return tuple(workloads), tuple(Object(one.route, each) for each in documents)
+
+
+def _channel(view: Object, each: Made, parts: Layout) -> str:
+    """The ComputeDomain that Grove makes for a clique in a replica (mnnvl, ResolveGroupNameHierarchically)."""
+    around = next((group.path for group in parts.groups if group.name == each.clique.group), None)
+    layers = (
+        get(view.data, *each.clique.path, "metadata", "annotations", MNNVL),
+        get(view.data, *around, "annotations", MNNVL) if around else None,
+        get(view.data, "metadata", "annotations", MNNVL),
+    )
+    called = next((str(layer) for layer in layers if layer is not None), OPTED_OUT)
+    return "" if called == OPTED_OUT else f"{each.base}-{called}"
+
+
+def _with_channel(pods: Mapping[str, Any], channel: str) -> Mapping[str, Any]:
+    """The pods with the claim that Grove adds to containers with GPUs (mnnvl/injection.go)."""
+    containers = items(pods, "spec", "containers")
+    if not any(get(each, "resources", key, GPU) for each in containers for key in ("limits", "requests")):
+        return pods
+    claims = [*items(pods, "spec", "resourceClaims"), {"name": "mnnvl-claim", "resourceClaimTemplateName": channel}]
+    return {**pods, "spec": {**pods["spec"], "resourceClaims": claims}}
 
 
 def _kai_name(topology: ClusterTopology) -> str:
@@ -453,4 +544,6 @@ def _dynamo_place(one: Object, number: int, rest: Path) -> Path:
         return (*part.path, *inner) if in_own else (*part.pods, "mainContainer", *inner)
     if rest[:1] == ("spec",):
         return (*part.pods, *rest[1:])
+    if rest[:1] == ("metadata",):
+        return (*part.pods[:-1], *rest) if "components" in part.path else (*part.path, *rest[1:])
     return part.path

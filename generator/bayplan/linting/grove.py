@@ -346,7 +346,7 @@ def _channels(one: Object, parts: grove.Layout, context: LintContext) -> Iterato
 
 def _with_gpus(spec: Mapping[str, Any]) -> bool:
     containers = (*items(spec, "containers"), *items(spec, "initContainers"))
-    return any(get(each, "resources", key, "nvidia.com/gpu") for each in containers for key in ("limits", "requests"))
+    return any(get(each, "resources", key, grove.GPU) for each in containers for key in ("limits", "requests"))
 
 
 def _scaled(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:

@@ -29,7 +29,7 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
     """The plan with one ComputeDomain per gang if pods of one template would claim from several, and with one for all
     gangs if they share their templates."""
     claimed = compute_domains.merge(plan) if any(_has_several_domains(gang) for gang in plan.gangs) else plan
-    if templates.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
+    if len(plan.gangs) < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
     return compute_domains.share(claimed)
 
@@ -302,7 +302,9 @@ def _standing(gang: GangPlan, workload: Workload, domains: tuple[ComputeDomain, 
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
     """The plan and the shape under another name. All names in them begin with the workflow's name."""
     old = plan.workflow.name
-    workflow = plan.workflow._replace(name=name, gangs=tuple(gang._replace(name=name) for gang in plan.workflow.gangs))
+    workflow = plan.workflow._replace(
+        name=name, gangs=tuple(each._replace(name=_name(each.name, old, name)) for each in plan.workflow.gangs)
+    )
     workloads = tuple(
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )
@@ -318,7 +320,7 @@ def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
     claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
-        gang=gang.gang._replace(name=new),
+        gang=gang.gang._replace(name=_name(gang.gang.name, old, new)),
         root=edit_unit(gang.root, pods=rename) if domains or claiming else gang.root,
         compute_domains=domains,
     )

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.kube.kinds import GROVE
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -24,6 +23,7 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Workload
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -246,7 +246,7 @@ def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterable[Need]:
     """What a workload of one kind needs: a PodCliqueSet."""
-    if workload.kind != GROVE:
+    if workload.kind not in OF_GROVE:
         return ()
     from bayplan.backends.kai import grove  # few workflows need it
 

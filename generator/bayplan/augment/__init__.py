@@ -30,10 +30,12 @@ from bayplan.manifests.assemble import compute_domain, labelled
 from bayplan.manifests.inject import Conflict, Injected, SlotMarks, inject
 from bayplan.manifests.order import head, in_apply_order
 from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Path, TemplateSlot, WorkloadTemplates
+from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
+from bayplan.model.topology import makes_channels
 from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import Given, select_backend, select_target, unused
 from bayplan.workflows import existing
@@ -84,13 +86,12 @@ def _name_taken(there: Object, one: Object) -> Diagnostic:
 def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
     """The marks of each pod template, and the objects that belong to the workload."""
     plan, target = planned.plan, planned.target
+    own = candidate.has_compute_domain
+    own |= candidate.templates.kind in OF_GROVE and makes_channels(plan.topology)
     lowered = backends_existing(planned.backend.declared.name).place(plan, planned.shape, target)
-    slot_marks = [
-        _slot_marks(slot, plan, planned.shape, lowered, candidate.has_compute_domain)
-        for slot in candidate.templates.slots
-    ]
+    slot_marks = [_slot_marks(slot, plan, planned.shape, lowered, own) for slot in candidate.templates.slots]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
-    domains = [] if candidate.has_compute_domain else [each for gang in plan.gangs for each in gang.compute_domains]
+    domains = [] if own else [each for gang in plan.gangs for each in gang.compute_domains]
     objects = [labelled(compute_domain(each, target), labels) for each in domains]
     objects += [labelled(each, labels) for each in _network_claims(plan, target)]
     return slot_marks, [*objects, *(each for each in lowered.documents if isinstance(each, Mapping))]

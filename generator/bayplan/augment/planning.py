@@ -254,7 +254,7 @@ def _planned(
     plan = existing_planning.merge_compute_domains(bound.value, templates)
     shaped = existing_planning.existing_shape(plan, templates)
     findings += (
-        *existing_planning.shared_domains(bound.value),
+        *existing_planning.shared_domains(bound.value, templates.kind),
         *shaped.diagnostics,
         *uncounted_claims(candidate.unresolved_claims, plan),
     )

@@ -199,10 +199,12 @@ def closed(one: Object, before: Any, after: Any) -> tuple[Manifest, tuple[Path, 
 
 def _cells(data: Any) -> Iterator[Path]:
     """The fields of an opened object that may have changed."""
-    yield from (("metadata", key) for key in ("labels", "annotations"))
+    for word in ("labels", "annotations"):
+        yield from (("metadata", word, key) for key in mapping(data, "metadata", word))
     yield from (("spec", key) for key in mapping(data, "spec") if key == CONSTRAINT or "/" in str(key))
     for number, clique in enumerate(items(data, *CLIQUES)):
-        yield from ((*CLIQUES, number, "metadata", key) for key in mapping(clique, "metadata"))
+        for word in ("labels", "annotations"):
+            yield from ((*CLIQUES, number, "metadata", word, key) for key in mapping(clique, "metadata", word))
         yield from ((*CLIQUES, number, "spec", key) for key in mapping(clique, "spec"))
 
 
@@ -410,10 +412,11 @@ def _kai_name(topology: ClusterTopology) -> str:
 
 
 def _queue(view: Object) -> str:
-    """The queue of the set, otherwise of its cliques (kai/backend.go, resolveQueueNameForPodCliqueSet)."""
+    """The queue of the set, otherwise of its cliques (kai/backend.go, resolveQueueNameForPodCliqueSet), or Dynamo's."""
     places = [view.data, *(mapping(view.data, *each.path) for each in layout(view.data).cliques)]
     words = ("labels", "annotations")
-    return next(filter(None, (text(each, "metadata", word, QUEUE) for each in places for word in words)), "")
+    default = DEFAULT_QUEUE if kind(view) == GRAPH[1] else ""
+    return next(filter(None, (text(each, "metadata", word, QUEUE) for each in places for word in words)), default)
 
 
 def _kai(constraint: Any, levels: Mapping[str, str]) -> dict[str, Any]:
@@ -469,13 +472,13 @@ def of_dynamo(one: Object) -> Manifest:
     groups: list[dict[str, Any]] = []
     whole = get(spec, CONSTRAINT)
     called = text(whole, "topologyProfile") or text(whole, "clusterTopologyName")
-    queue = text(one.data, "metadata", "annotations", DYNAMO_QUEUE).strip() or DEFAULT_QUEUE
+    queue = non_empty(**{QUEUE: text(one.data, "metadata", "annotations", DYNAMO_QUEUE).strip()})
     for each in components(one.data):
-        own = _packed(get(each.data, CONSTRAINT), "" if required(whole) else called)
+        own = _packed(get(each.data, CONSTRAINT), called)
         for role, replicas in each.roles:
             least = replicas if each.nodes > 1 else _number(each.data, 1, "minAvailable")
             pods = _pod_spec(each)
-            labels = {**_pod_labels(each), QUEUE: queue} if text(pods, "schedulerName") == SCHEDULER else {}
+            labels = {**_pod_labels(each), **(queue if text(pods, "schedulerName") == SCHEDULER else {})}
             clique: dict[str, Any] = {
                 "name": role,
                 **non_empty(labels=labels, topologyConstraint=own if each.nodes == 1 else None),

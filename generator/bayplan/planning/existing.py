@@ -28,14 +28,24 @@ from bayplan.planning.shape import fold
 def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
     """The plan with one ComputeDomain per gang if pods of one template would claim from several, and with one for all
     gangs if they share their templates."""
-    claimed = compute_domains.merge(plan) if any(_has_several_domains(gang) for gang in plan.gangs) else plan
+    several = any(_has_several_domains(gang) for gang in plan.gangs)
+    if templates.kind in OF_GROVE:
+        claimed = plan._replace(gangs=tuple(map(compute_domains.merge_groups, plan.gangs)))
+    else:
+        claimed = compute_domains.merge(plan) if several else plan
     if len(plan.gangs) < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
     return compute_domains.share(claimed)
 
 
-def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
+def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
+    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template.
+
+    `kind`: that of an existing workload.
+    """
+    if kind in OF_GROVE and (len(plan.gangs) < 2 or makes_channels(plan.topology)):
+        yield from () if makes_channels(plan.topology) else _shared_groups(plan.gangs[0])
+        return
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
@@ -81,7 +91,7 @@ def _has_several_domains(gang: GangPlan) -> bool:
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind with all gangs of the plan. P523: groups of one template with different sizes."""
-    gangs = tuple(map(fold, plan.gangs))
+    gangs = tuple(fold(gang, templates.kind in OF_GROVE) for gang in plan.gangs)
     wrong = tuple(_uneven(gangs[0], templates))
     return Outcome(
         None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), existing=True), wrong

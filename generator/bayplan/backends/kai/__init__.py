@@ -218,7 +218,8 @@ SUPPORT = (
         "grove-scaled",
         "Grove makes a gang of its own of each replica beyond `minReplicas`, so it may be in another domain of the"
         " level around its group (Grove#648)",
-        "remove `minReplicas`, or require a level only on the group",
+        "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
+        " require a level only on the group",
     ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )

@@ -27,7 +27,8 @@ PREEMPTIBILITY = "kai.scheduler/preemptibility"
 def place(plan: Plan, workload: Workload, target: Target) -> Lowered:
     """The marks of the cliques. Grove and KAI make the PodGroups."""
     gang = workload.gangs[0]
-    constraints = {key: _constraint(plan, gang, unit, target) for key, unit in units_of(gang)}
+    packed = workload.kind == GROVE and target.since("kai", "0.13")  # Dynamo has only required levels
+    constraints = {key: _constraint(plan, gang, unit, packed) for key, unit in units_of(gang)}
     shard = pod_group.node_pool(plan, gang)
     queue = {QUEUE: plan.queue, **shard}
     if workload.kind == GROVE:
@@ -47,11 +48,12 @@ def place(plan: Plan, workload: Workload, target: Target) -> Lowered:
     return Lowered((), marks)
 
 
-def _constraint(plan: Plan, gang: GangPlan, unit: Unit, target: Target) -> dict[str, Any]:
-    """Levels by name, which are the domains of the binding. A required level is also preferred, as in PodGroups."""
-    preferred = unit.preferred or (unit.required if target.since("kai", "0.13") else "")
+def _constraint(plan: Plan, gang: GangPlan, unit: Unit, packed: bool) -> dict[str, Any]:
+    """Levels by name, which are the domains of the binding. `packed`: a required level is also preferred, as in
+    PodGroups."""
+    preferred = unit.preferred or (unit.required if packed else "")
     topologies = {topology_of(plan, gang, pods.pool) for pods in all_pods(unit)}
-    if not preferred or len(topologies) > 1:
+    if not (unit.required or preferred) or len(topologies) > 1:
         return {}
     return {"topologyName": topologies.pop(), "pack": non_empty(required=unit.required, preferred=preferred)}
 

@@ -23,10 +23,10 @@ from bayplan.manifests.order import collisions, in_apply_order, oversized, workf
 from bayplan.model.backend import CHAINED, FEATURES, Backend, Need, Support
 from bayplan.model.formats import Context
 from bayplan.model.manifest import File, Item, Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Occupant, Plan
+from bayplan.model.plan import Occupant, Plan, plan_queues
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, named_queues
-from bayplan.model.workflow import Workflow, pod_sets, serves
+from bayplan.model.workflow import Workflow, pod_sets, serves, varies
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
@@ -275,17 +275,35 @@ def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outco
     found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
     if request.prove and request.occupied:
         found += running(plan, request.occupied, has_errors(proof.diagnostics))
+    if request.prove and not has_errors(proof.diagnostics) and any(varies(gang.gang) for gang in plan.gangs):
+        from bayplan.planning.fit import explain
+
+        found += explain.growing(plan)
     if request.prove and not has_errors(found):
         found += [*unmet_preferences(plan), *unmodelled_constraints(plan), *backend.prove(plan, target)]
     found += quotas(plan, backend, target)
     if draft.shape is None:
         return Outcome(None, tuple(found))
-    found += backend.notices(plan, draft.shape, target)
+    found += dict.fromkeys(_notices(plan, draft.shape, backend, target))
     wanted = request.accept - firm({**FEATURES, **backend.declared.features}.values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     planned = Planned(plan, draft.shape, backend, target, taken, proof.value)
     return Outcome(None if has_errors(found) else planned, tuple(found))
+
+
+def _notices(plan: Plan, shape: Shape, backend: Backend, target: Target) -> Iterator[Diagnostic]:
+    """The backend's notices, for workloads whose controllers make the pods as if they existed already."""
+    controlled = () if shape.existing else tuple(each for each in shape.workloads if each.kind in CONTROLLED)
+    names = {gang.name for each in controlled for gang in each.gangs}
+    rest = plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name not in names)) if names else plan
+    plain = tuple(each for each in shape.workloads if each not in controlled)
+    if plain:
+        yield from backend.notices(rest, shape._replace(workloads=plain), target)
+    for workload in controlled:
+        names = {gang.name for gang in workload.gangs}
+        own = plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+        yield from backend.notices(own, Shape((workload,), existing=True), target)
 
 
 def quotas(plan: Plan, backend: Backend, target: Target) -> Found:
@@ -368,12 +386,10 @@ def _lowered(plan: Plan, shape: Shape, backend: Backend, target: Target, control
 
 
 def with_queue(plan: Plan) -> ClusterTopology:
-    """The topology with the plan's queue, unless it lists all queues of the cluster."""
+    """The topology with the plan's queues, unless it lists all queues of the cluster."""
     topology = plan.topology
-    if topology.queues is not None or not plan.queue:
-        return topology
-    queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
-    return topology._replace(queues=named_queues(*queues))
+    named = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue, *plan_queues(plan))))
+    return topology if topology.queues is not None or not named else topology._replace(queues=named_queues(*named))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

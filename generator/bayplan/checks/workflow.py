@@ -31,6 +31,7 @@ from bayplan.model.workflow import (
     pod_sets,
     pod_sets_of,
     serves,
+    texts,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -266,7 +267,7 @@ SERVICE_FIELDS = ("rollout", "autoscale")
 
 
 def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W360 to W364."""
+    """W360 to W364, W366."""
     services = {gang.name for gang in workflow.gangs if serves(gang)}
     for pods, at, owner in pod_sets(workflow):
         codes = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
@@ -282,6 +283,10 @@ def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
                 message = f'gang "{gang.name}" waits for the end of "{name}", which is a service and never ends'
                 hint = "remove it; let the pods wait until the service answers"
                 yield error("W362", (*route, "dependsOn", position), message, hint=hint)
+        if serves(gang) and gang.depends_on:
+            message = f'gang "{gang.name}" is a service, and nothing makes a service wait for another gang'
+            hint = "remove `dependsOn`; wait in the command, or render the gangs separately with `--gang NAME`"
+            yield error("W366", (*route, "dependsOn"), message, hint=hint)
         if serves(gang):
             yield from _service(gang, route)
             continue
@@ -369,7 +374,7 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 
 
 def _texts(pods: PodSet) -> Iterator[str]:
-    yield from (*pods.command, *pods.args, *pods.env.values())
+    yield from (*pods.command, *pods.args, *texts(pods.env).values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
 
 

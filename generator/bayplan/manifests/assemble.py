@@ -10,11 +10,14 @@ from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
+    GANG_LABEL,
     GROUP_LABEL,
     KINDS,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
+    SERVICE_LABEL,
+    WORKFLOW_LABEL,
     Barrier,
     Kind,
     Piece,
@@ -48,7 +51,8 @@ from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Sha
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary
+from bayplan.model.workflow import Binary, Service
+from bayplan.planning.bind import gang_name
 
 BARRIER_VOLUME = "bayplan-barrier"
 
@@ -121,7 +125,9 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
     group = {GROUP_LABEL: unit} if unit else {}
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
+    name = client_service_name(plan, gang)
+    client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name, **client}
 
 
 def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:
@@ -313,6 +319,38 @@ def _each_template(gang: GangPlan) -> list[Pods]:
     return list({pods.template: pods for pods in all_pods(gang.root)}.values())
 
 
+def client_service_name(plan: Plan, gang: GangPlan) -> str:
+    """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
+    service = gang.gang.service
+    return "" if service is None else service.name or f"{_shared_name(plan, gang)}-service"
+
+
+def _shared_name(plan: Plan, gang: GangPlan) -> str:
+    """The name of what all copies of a gang share."""
+    return gang_name(plan.workflow, gang.gang._replace(replicas=1), 0)
+
+
+def _answering(gang: GangPlan) -> str:
+    """The podSet of the file that answers the gang's clients."""
+    return (gang.gang.service.pod_set if gang.gang.service else "") or next(all_pods(gang.root)).spec.name
+
+
+def client_service(plan: Plan, gang: GangPlan, service: Service) -> Manifest:
+    """The Service for clients, which all copies of the gang answer: their pods have a label of its own."""
+    name = client_service_name(plan, gang)
+    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == _answering(gang))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: _shared_name(plan, gang)}},
+        "spec": {
+            **({} if service.type == "ClusterIP" else {"type": service.type}),
+            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
+            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in service.ports or ports],
+        },
+    }
+
+
 def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     """All of them, with the labels of their gang. Gangs whose workload is not a Kubernetes object have none."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
@@ -321,6 +359,8 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
+        if gang.gang.service and gang.copy == 0:
+            yield client_service(plan, gang, gang.gang.service)
     for workload in shape.workloads:
         yield from barrier_objects(plan, workload)
 

@@ -37,7 +37,10 @@ ORDER = (
     "LeaderWorkerSet",
     "PodCliqueSet",
     "Job",
+    "StatefulSet",
+    "Deployment",
     "Pod",
+    "HorizontalPodAutoscaler",
     "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""

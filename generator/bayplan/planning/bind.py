@@ -98,7 +98,9 @@ def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: s
 
 
 def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> Outcome[tuple[GangPlan, ...]]:
-    """All copies of one gang."""
+    """All copies of one gang: of a service, at least as many as its autoscaler keeps."""
+    if gang.autoscale and serves(gang):
+        gang = gang._replace(replicas=max(gang.replicas, gang.autoscale.min_replicas))
     pools = gang_pools(workflow, gang, route, topology)
     failed = tuple(why for why in pools.values() if not isinstance(why, str))
     if failed:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.kinds import CONTROLLED, GROVE
+from bayplan.kube.kinds import CONTROLLED, GROVE, SINGLE
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
-from bayplan.model.existing import LED, OF_GROVE, SOLE, SPANNING, UNNUMBERED
+from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, title, walk
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
 from bayplan.model.topology import makes_channels
 from bayplan.model.workflow import GANGS, Gang, Group, serves, varies
 from bayplan.planning import compute_domains
@@ -58,7 +58,8 @@ def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
         hint = "set `computeDomain: gang`, or use a pod template for each group"
         yield error("F744", at, f"{message} ComputeDomain", hint=hint)
     else:
-        hint = "use one pod template for each to get one each; NVLink works inside each either way"
+        way_out = "remove `autoscale` and `surge`" if serves(gang.gang) else "use one pod template for each"
+        hint = f"{way_out} to get one each; NVLink works inside each either way"
         yield warning("F744", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
 
 
@@ -112,7 +113,10 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     gang = shape.workloads[0].gangs[0]
     kind = templates.kind
     subject = f'{kind} "{gang.name}"' if templates.object.data else title(gang, gang.root)  # that of others, or ours
-    placed = SOLE if kind == "deployment" and templates.slots[0].total == 1 else kind
+    if kind == SINGLE and not templates.object.data:
+        yield Need(f"place-{SINGLE_PODS}", 1, gang.route, subject=subject)
+        return
+    placed = SOLE if kind == SINGLE and templates.slots[0].total == 1 else kind
     yield Need(f"place-{placed}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
     if templates.gangs > 1:
         yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
@@ -164,7 +168,8 @@ def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:
     """The part of a plan that is one workload, under the workload's name."""
     names = {gang.name for gang in gangs}
     workflow = plan.workflow._replace(name=name, gangs=(gangs[0].gang,))
-    return plan._replace(workflow=workflow, gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+    own = tuple(gang for gang in plan.gangs if gang.name in names)
+    return plan._replace(workflow=workflow, queue=gang_queue(plan, gangs[0]), gangs=own)
 
 
 def _services(plan: Plan) -> Iterator[Plan]:
@@ -294,8 +299,8 @@ def _standing(gang: GangPlan, workload: Workload, domains: tuple[ComputeDomain, 
     """The gang that stands for all copies of its workload."""
 
     def ranked(pods: Pods) -> Pods:
-        if pods.ranks is None:
-            return pods
+        if pods.ranks is None or workload.kind == SINGLE:  # no other pod knows a pod without a name
+            return pods._replace(ranks=None)
         return pods._replace(ranks=pods.ranks._replace(master=pods.ranks.master._replace(gang=workload.name)))
 
     return gang._replace(

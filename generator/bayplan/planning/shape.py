@@ -8,10 +8,24 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, GROVE, KINDS, SERVING, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, GROVE, KINDS, SERVING, SINGLE, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
+from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Ranks,
+    Unit,
+    Units,
+    all_pods,
+    edit_unit,
+    instance,
+    once,
+    one_version,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
 from bayplan.model.workflow import Workflow, serves, varies
@@ -114,6 +128,14 @@ def _mastered(root: Unit) -> Unit:
 
 Family = tuple[GangPlan, ...]
 
+UNSHARED = "remove the placement of the groups, or make each group a gang"
+OWN_HINTS = {
+    "gangs": "remove `autoscale` and `surge`, so that bayplan writes a workload for each copy",
+    "copies": UNSHARED,
+    "ranks": UNSHARED,
+}
+"""What to do where templates cannot be shared, for workloads that bayplan writes."""
+
 
 class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
@@ -172,7 +194,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
     kinds = tuple(requested) or (_services(target) if serving else offer.kinds)
-    candidates = [_candidate(kind, plan, copies, offer, target) for kind in kinds]
+    candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
     for candidate in possible[1:] if least else ():
@@ -190,25 +212,21 @@ def _services(target: Target) -> tuple[str, ...]:
     return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
 
 
-def _candidate(kind: str, plan: Plan, copies: list[Family], offer: Offer, target: Target) -> tuple[Workload, ...]:
-    """The workloads of one kind: one for all copies of a service, or one for each family."""
+def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
+    """The workloads of one kind: one for all copies of a service, or one for each family of gangs.
+
+    Pods of one template can claim from only one ComputeDomain, so copies with one each are workloads of their own. The
+    copies of a service whose number varies are always one workload.
+    """
     folds = kind in (*offer.folds, *CONTROLLED)
     folded = [tuple(fold(gang, kind == GROVE) for gang in family) if folds else family for family in copies]
     every = tuple(gang for family in folded for gang in family)
-    if kind in SERVING and not _apart(kind, every, plan, offer, target):
-        first = every[0].gang
-        return (Workload(kind, gang_name(plan.workflow, first._replace(replicas=1), 0), every),)
-    return tuple(Workload(kind, _name(plan, family), family) for family in folded)
-
-
-def _apart(kind: str, copies: Family, plan: Plan, offer: Offer, target: Target) -> bool:
-    """Whether each copy of a service gets an object of its own: pods of one template can claim from only one
-    ComputeDomain, and in some schedulers all of them are one gang. Objects of which the number of copies varies stay
-    one."""
-    if len(copies) == 1 or varies(copies[0].gang) or (kind == GROVE and makes_channels(plan.topology)):
-        return False
-    row = find_row(Need(f"gangs-{kind}", len(copies), ()), offer.placed, target)
-    return bool(copies[0].compute_domains) or row is None or row.fidelity == "absent"
+    first = every[0]
+    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
+    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+        yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
+    if kind not in SERVING or not (varying or len(every) == 1):
+        yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:
@@ -225,7 +243,8 @@ def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
 def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
     """The row that decides whether the scheduler supports the kind."""
     if workload.kind in CONTROLLED:
-        return find_row(Need(f"place-{workload.kind}", 1, ()), offer.placed, target)
+        placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
+        return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
     return find_row(_kind_need(workload), offer.rows, target)
 
 
@@ -275,7 +294,10 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
         from bayplan.planning import existing
 
         placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
-        yield from compare(placing, offer.placed, target, offer.name, PLACING)
+        for need in placing:
+            hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
+            gaps = compare((need,), offer.placed, target, offer.name, PLACING)
+            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
         yield from compare(offer.needs(plan, workloads[0]), offer.rows, target, offer.name, offer.features)
     else:
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
@@ -312,6 +334,13 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
+    if kind == SINGLE:
+        yield Need("pods-a-copy", sum(pods.total for pods in parts), gang.route, subject=subject)
+        if gang.gang.hosts:
+            yield Need("pod-names", 1, (*gang.route, "hosts"), subject=subject)
+        return
+    if kind in SERVING and one_version(gang):
+        yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2:
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')

@@ -5,11 +5,12 @@ The rows declare what KAI supports, by feature, amount and version. Messages and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
 from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -25,8 +26,12 @@ from bayplan.model.backend import (
 )
 from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Workload
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
+
+NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
+"""Settings of PodGroups that KAI's podgrouper reads from no label or annotation."""
 
 NEVER = (
     'gang "{}" fits, but KAI never finds the placement{}, because it places groups one after another and moves none of'
@@ -48,6 +53,7 @@ FEATURES: Mapping[str, Feature] = {
     "grove-surge": Feature("additional copies of a PodCliqueSet during a rollout", "copies", "F779"),
     "grove-scaled": Feature("a level around replicas beyond `minReplicas` in a PodCliqueSet", "replicas", "F780"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "podgrouper": Feature("several copies in one workload", code="F741", firm=True),
 }
 
 NO_GROUPER = (
@@ -221,8 +227,35 @@ SUPPORT = (
         "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
         " require a level only on the group",
     ),
+    # pkg/podgrouper/podgrouper/plugins/leaderworkerset/lws_grouper.go, KAI 0.15 to 0.17
+    not_yet_upstream(
+        "podgrouper",
+        "KAI makes the PodGroup of each copy itself, and reads neither levels of single podSets for it, nor"
+        " `markUnschedulable` and `schedulingBackoff`",
+        "set the level on the gang, or remove `autoscale` and `surge`, so that bayplan writes the PodGroups",
+    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
+
+
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """What the PodGroups lack that KAI itself makes of workloads with several copies, and Grove of its own."""
+    gang = workload.gangs[0]
+    cliques = workload.kind in OF_GROVE
+    if cliques:
+        from bayplan.backends.kai import grove  # few workflows need it
+
+        yield from grove.kind_needs(plan, workload)
+    elif workload.kind not in CONTROLLED or (len(workload.gangs) == 1 and not varies(gang.gang)):
+        return
+    subject = title(gang, gang.root)
+    for unit in () if cliques else walk(gang.root):
+        if unit is not gang.root and unit.copies == 1 and (unit.required or unit.preferred):
+            yield Need("podgrouper", 1, (*unit.route, "placement"), subject=subject)
+            return
+    for key in NOT_GROUPED:
+        if key in gang.gang.backends.get("kai", {}):
+            yield Need("podgrouper", 1, (*gang.route, "backends", "kai", key), subject=subject)
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
@@ -243,15 +276,6 @@ def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
     from bayplan.planning import queues
 
     return queues.too_small(plan, own_share=True)
-
-
-def kind_needs(plan: Plan, workload: Workload) -> Iterable[Need]:
-    """What a workload of one kind needs: a PodCliqueSet."""
-    if workload.kind not in OF_GROVE:
-        return ()
-    from bayplan.backends.kai import grove  # few workflows need it
-
-    return grove.kind_needs(plan, workload)
 
 
 BACKEND = Backend(

@@ -56,6 +56,7 @@ FEATURES: Mapping[str, Feature] = {
     "concurrent-pod-sets": Feature("several podSets in little room", "podSets", "F690"),
     "flavorless-pods": Feature("pods without requests", code="F643"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
+    "surge": Feature("copies above `replicas` during a rollout (`surge`)", code="F771", firm=True),
     CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
@@ -289,6 +290,13 @@ KINDS = (
         "use `workload: jobset`",
     ),
     Support("workload-pods"),
+    # `filterWorkloads` (pkg/controller/jobs/leaderworkerset/leaderworkerset_reconciler.go)
+    Support("surge", component="kueue", since="0.16"),
+    not_yet_upstream(
+        "surge",
+        "Kueue below 0.16 makes no Workload for a copy above `replicas`, so its pods wait for ever",
+        "target Kueue 0.16 or later, or set `surge: 0`",
+    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )
@@ -383,7 +391,11 @@ def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
 
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
-    """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`)."""
+    """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`).
+    LeaderWorkerSets with more copies than `replicas`."""
+    gang = workload.gangs[0]
+    if workload.kind == "lws" and gang.gang.rollout and gang.gang.rollout.surge:
+        yield Need("surge", gang.gang.rollout.surge, (*gang.route, "rollout", "surge"), subject=title(gang, gang.root))
     if workload.kind != "jobset":
         return
     names = {gang.name for gang in workload.gangs}

@@ -6,12 +6,21 @@ A CRD drops `schedulingGroup` from its pod templates unless it knows the field: 
 
 from __future__ import annotations
 
-from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower
+from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower, marks_of
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, first, minimum_of_only, missing
 from bayplan.kube.objects import group, items, name, number_in, text
 from bayplan.model.backend import Support, never
-from bayplan.model.existing import TITLES, Existing, carries, for_default_scheduler, refuses
+from bayplan.model.existing import (
+    SINGLE_PODS,
+    TITLES,
+    Existing,
+    alone,
+    carries,
+    for_default_scheduler,
+    refuses,
+    single_pods,
+)
 from bayplan.model.manifest import Lowered, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import TITLES as COMPONENTS
@@ -55,6 +64,7 @@ def _trainjob() -> tuple[Support, ...]:
 
 ONE_POD_GROUP = "kube-scheduler reads the PodGroup from the pod template, so all pods of one template are in one group"
 SUPPORT: tuple[Support, ...] = (
+    *carries("place", SINGLE_PODS),
     *carries("place", *BUILT_IN, component=COMPONENT, since=SINCE_WORKLOADS),
     *(row for kind, since in CRD_SINCE.items() for row in _crd_kinds(kind, since)),
     *_trainjob(),
@@ -62,7 +72,7 @@ SUPPORT: tuple[Support, ...] = (
         "place",
         "Kubernetes below 1.35 does not group pods",
         "target Kubernetes 1.35 or later",
-        but=tuple(refused for refused in TITLES if refused not in BUILT_IN),
+        but=(*(refused for refused in TITLES if refused not in BUILT_IN), SINGLE_PODS),
     ),
     *refuses(
         "place",
@@ -70,7 +80,7 @@ SUPPORT: tuple[Support, ...] = (
         " `schedulingGroup`",
         "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
         word="not yet in bayplan",
-        but=(*BUILT_IN, *CRD_SINCE, "trainjob"),
+        but=(*BUILT_IN, *CRD_SINCE, "trainjob", SINGLE_PODS),
     ),
     *refuses("copies", ONE_POD_GROUP, "write a replicatedJob for each group"),
     *refuses("ranks", ONE_POD_GROUP, "write a pod template for each group, such as a replicatedJob of a JobSet"),
@@ -79,7 +89,9 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The same objects as for workloads that bayplan writes: no two groups share a template."""
+    """The same objects as for workloads that bayplan writes: no two groups share a template. Copies need no group."""
+    if single_pods(shape):
+        return alone(plan, marks_of(plan, {}))
     return for_default_scheduler(lower(plan, shape, target))
 
 

@@ -12,6 +12,7 @@ from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
+from bayplan.model.workflow import Rollout
 
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
@@ -20,7 +21,10 @@ CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob", "podcliq
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
-SERVING = ("deployment", "lws", "statefulset", "podcliqueset")
+SINGLE = "deployment"
+"""The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
+
+SERVING = (SINGLE, "lws", "statefulset", "podcliqueset")
 """Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
 
 GROVE = "podcliqueset"
@@ -29,6 +33,7 @@ GROVE = "podcliqueset"
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
+SERVICE_LABEL = "bayplan.dev/service"
 WORKFLOW_LABEL = "bayplan.dev/workflow"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
 INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
@@ -37,14 +42,16 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
 
-NO_SERVICE = never(
-    "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
+ENDING = (
+    never(
+        "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
+    ),
+    Support("clients"),
 )
-"""The row of kinds whose pods end."""
+"""The rows of kinds whose pods end."""
 
 NO_JOBS = (
-    Support("service"),
-    Support("always-restart"),
+    *(Support(feature) for feature in ("service", "always-restart", "clients")),
     *(
         never(feature, "its controller starts pods again when they end", "set `lifecycle: service`, or use a JobSet")
         for feature in ("end", "at-once", "lead", "nonlead-failures", "restarts", "deadline", "ttl")
@@ -162,6 +169,41 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
                 "selector": {GANG_LABEL: gang.name},
             },
         }
+
+
+def replicas(workload: Workload) -> dict[str, int]:
+    """The copies of a service, unless an autoscaler counts them: each `kubectl apply` would set them back."""
+    gang = workload.gangs[0].gang
+    return {} if gang.autoscale else {"replicas": gang.replicas}
+
+
+def rollout(gang: GangPlan) -> dict[str, int]:
+    """How many copies change at the same time, in numbers: of a percentage, Kubernetes would round up the surge."""
+    surge, unavailable = gang.gang.rollout or Rollout()
+    return {"maxUnavailable": unavailable, "maxSurge": surge}
+
+
+def autoscaler(workload: Workload, labels: Mapping[str, str], api_version: str, kind: str) -> Iterator[Manifest]:
+    """The HorizontalPodAutoscaler (autoscaling/v2) of a workload whose `scale` subresource counts copies.
+
+    Without metrics, Kubernetes aims at 80 % of the requested CPU (`HorizontalPodAutoscalerSpec.Metrics`, 1.37).
+    """
+    wanted = workload.gangs[0].gang.autoscale
+    if wanted is None:
+        return
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": wanted.cpu_percent}}
+    metrics = [*([{"type": "Resource", "resource": cpu}] if wanted.cpu_percent else []), *wanted.metrics]
+    yield {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": workload.name, "labels": dict(labels)},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": workload.name},
+            "minReplicas": wanted.min_replicas,
+            "maxReplicas": wanted.max_replicas,
+            **({"metrics": metrics} if metrics else {}),
+        },
+    }
 
 
 class Barrier(NamedTuple):
@@ -288,4 +330,6 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", GROVE))
+KINDS: Mapping[str, Kind] = Modules(
+    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, GROVE)
+)

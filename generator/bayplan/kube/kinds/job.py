@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import (
+    ENDING,
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
-    NO_SERVICE,
     Piece,
     instances,
     job_spec,
@@ -56,7 +56,7 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
-    NO_SERVICE,
+    *ENDING,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",

@@ -18,7 +18,7 @@ from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import shorten, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.kube import quantity
+from bayplan.kube import grove, quantity
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, unit_of
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import (
@@ -92,8 +92,19 @@ def plans(
     if has_errors(found):
         return Outcome(None, found), origins
     cluster = cluster_of(request, topology.value, target.value)
-    members, wrong = _members(request, cluster)
-    return Outcome(tuple(_planned(each, request, cluster) for each in _by_workflow(members)), (*found, *wrong)), origins
+    members, wrong, objects = _members(request, cluster)
+    whole = request._replace(objects=objects)
+    read = (_planned(each, whole, cluster) for each in _by_workflow(members))
+    if made := {one.route: one for one in request.objects if grove.is_grove(one)}:
+        wrong = [grove.located(each, made) for each in wrong]
+        read = (_located(each, made) for each in read)
+    return Outcome(tuple(read), (*found, *wrong)), origins
+
+
+def _located(plan: ReadPlan, made: Mapping[Route, Object]) -> ReadPlan:
+    """The plan with places in the objects of Grove themselves."""
+    origins = {route: grove.real(there, made) for route, there in plan.origins.items()}
+    return plan._replace(diagnostics=tuple(grove.located(each, made) for each in plan.diagnostics), origins=origins)
 
 
 def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
@@ -110,9 +121,11 @@ def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
 # The pods, and what they request.
 
 
-def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic]]:
+def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic], tuple[Object, ...]]:
+    """The pods with what they request, and all objects with those that Grove makes."""
     pods: list[PodsFound] = []
     wrong: list[Diagnostic] = []
+    objects = list(request.objects)
     for one in request.objects:
         if _is_helper(one):
             continue
@@ -125,6 +138,11 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
             templates = read.value or _lenient(scaled, request.objects)
             templates = templates._replace(gangs=copies) if templates and copies else templates
+            if templates and grove.is_grove(one):
+                cliques, groups = grove.made(one, request.objects, cluster.topology)
+                pods += (each for clique in cliques for each in _pods(clique, cluster))
+                objects += groups
+                continue
             wrong += (*_bound(templates),) if templates else read.diagnostics
             pods += _pods(templates, cluster) if templates else ()
         elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
@@ -133,7 +151,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
     if not merged and not has_errors(wrong) and not any(kind(one) in GROUPS_OF_PODS for one in request.objects):
         message = "the manifests have no pods to plan"
         wrong.append(error("W641", request.objects[0].route if request.objects else (), message, hint=_HINT))
-    beside = Beside(request.objects, merged, cluster.topology)
+    beside = Beside(objects, merged, cluster.topology)
     members: list[Member] = []
     readers = backends.asks()
     for each in merged:
@@ -142,7 +160,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             outcome = Outcome(None, (_unclaimed(each),))
         wrong += outcome.diagnostics
         members += [Member(each, outcome.value, scheduler)] if outcome.value else []
-    return members, [*wrong, *_without_pods(request.objects, merged)]
+    return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
 
 
 def _is_default(scheduler: str, topology: ClusterTopology) -> bool:
@@ -420,6 +438,8 @@ class _Builder:
         if label and label not in levels:
             message = f'the level "{label}" is not in the topology'
             hint = suggest(label, levels, "the labels of its levels are")
+            if grove.is_grove(members[0].found.workload):
+                hint = suggest(label, levels.values(), "its levels are")
             self.wrong.append(error("W644", self.place_of(label, members[0].asked.route), message, hint=hint))
         return levels.get(label, "")
 

@@ -92,7 +92,6 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     references.check,
     references.check_levels,
     accelerators.check,
-    references.check_pending,
     templates.check_cards,
     attachments.check,
     check_address_room,

@@ -160,7 +160,6 @@ FEATURES: Mapping[str, Feature] = {
     "workload-job": Feature("Jobs", "podSets", "F616"),
     "workload-jobset": Feature("JobSets", "podSets", "F616"),
     "workload-pods": Feature("bare pods", code="F616"),
-    "workload-podcliqueset": Feature("PodCliqueSets", code="F616"),
     "workload-volcano-job": Feature("Volcano Jobs", code="F616"),
     "workload-sbatch": Feature("sbatch scripts", code="F616"),
     "service": Feature("gangs that never end (`lifecycle: service`)", code="F769", firm=True),

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, JOB, KINDS, MPIJOB, SBATCH, SERVING, SINGLE, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, GROVE, JOB, KINDS, MPIJOB, SBATCH, SERVING, SINGLE, Kind, instances
 from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
 from bayplan.kube.shell import table_of_rows
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
@@ -29,6 +29,7 @@ from bayplan.model.plan import (
     walk,
 )
 from bayplan.model.target import Target
+from bayplan.model.topology import makes_channels
 from bayplan.model.workflow import Workflow, serves, varies
 from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
@@ -39,25 +40,29 @@ from bayplan.planning.fidelity import compare, find_row, kind_needs
 # computed from the number of the copy.
 
 
-def fold(gang: GangPlan) -> GangPlan:
-    """The gang with as few podSet instances as possible."""
-    root = _unit(gang.root)
+def fold(gang: GangPlan, optional: bool = False) -> GangPlan:
+    """The gang with as few podSet instances as possible.
+
+    `optional`: instances that the gang may start without fold too, and the group keeps how many must start.
+    """
+    root = _unit(gang.root, optional)
     return gang._replace(root=_mastered(root)) if root != gang.root else gang
 
 
-def _unit(unit: Unit) -> Unit:
-    return unit._replace(groups=tuple(map(_units, unit.groups)))
+def _unit(unit: Unit, optional: bool) -> Unit:
+    return unit._replace(groups=tuple(_units(units, optional) for units in unit.groups))
 
 
-def _units(units: Units) -> Units:
+def _units(units: Units, optional: bool) -> Units:
     """The group with one instance for all of them, if they are alike."""
-    members = tuple(map(_unit, units.members))
+    members = tuple(_unit(each, optional) for each in units.members)
     renamed = [_renamed(member, member.name, units.name) for member in members]
-    whole = len(members) > 1 and units.minimum == len(members) and all(_bare(m) == _bare(renamed[0]) for m in renamed)
+    every = optional or units.minimum == len(members)
+    whole = len(members) > 1 and every and all(_bare(m) == _bare(renamed[0]) for m in renamed)
     merged = _merged(renamed[0], [list(all_pods(member)) for member in members]) if whole else None
     if merged is None:
         return units._replace(members=members)
-    return units._replace(minimum=1, members=(merged._replace(copies=len(members)),))
+    return units._replace(minimum=units.minimum if optional else 1, members=(merged._replace(copies=len(members)),))
 
 
 def _renamed(unit: Unit, old: str, new: str) -> Unit:
@@ -199,9 +204,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
-    chosen = (
-        tuple(kind for kind in SERVING if kind in KINDS) if serving else (*_operated(copies[0], target), *offer.kinds)
-    )
+    chosen = _services(target) if serving else (*_operated(copies[0], target), *offer.kinds)
     kinds = tuple(requested) or chosen
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
@@ -223,20 +226,26 @@ def _operated(family: Family, target: Target) -> tuple[str, ...]:
     return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
 
 
+def _services(target: Target) -> tuple[str, ...]:
+    """The kinds of services that `workload: auto` tries. Grove is only for clusters whose topology names it."""
+    return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
+
+
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
     """The workloads of one kind: one for all copies of a service, or one for each family of gangs.
 
     Pods of one template can claim from only one ComputeDomain, so copies with one each are workloads of their own. The
     copies of a service whose number varies are always one workload.
     """
-    folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
+    folds = kind in (*offer.folds, *CONTROLLED)
+    folded = [tuple(fold(gang, kind == GROVE) for gang in family) if folds else family for family in copies]
     if kind == MPIJOB:
         from bayplan.kube.kinds import mpijob  # few workflows need it
 
         folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     first = every[0]
-    varying = varies(first.gang)
+    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
     if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
         yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
     if kind not in SERVING or not (varying or len(every) == 1):

@@ -323,6 +323,8 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, and the program does not know."""
     for gang in (each for each in plan.gangs if each.copy == 0):
         meeting = [pods for pods in all_pods(gang.root) if _may_meet(pods)]
+        if gang.gang.rendezvous == "group" and not any(pods.elastic for pods in meeting):
+            continue  # a group that does not start has a rendezvous of its own
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, _may_meet)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):

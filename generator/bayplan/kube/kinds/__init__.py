@@ -18,7 +18,7 @@ JOB = "job"
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
-CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
+CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob", "podcliqueset")
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
@@ -31,8 +31,11 @@ TRAINJOB = "trainjob"
 SINGLE = "deployment"
 """The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
 
-SERVING = (SINGLE, "lws", "statefulset")
+SERVING = (SINGLE, "lws", "statefulset", "podcliqueset")
 """Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+
+GROVE = "podcliqueset"
+"""The kind of Grove, whose cliques and scaling groups are the podSets and groups of a gang."""
 
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
@@ -359,5 +362,5 @@ class Kind(Protocol):
 
 
 KINDS: Mapping[str, Kind] = Modules(
-    __name__, ("jobset", JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB)
+    __name__, ("jobset", JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
 )

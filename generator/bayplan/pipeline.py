@@ -23,7 +23,7 @@ from bayplan.manifests.order import collisions, in_apply_order, oversized, workf
 from bayplan.model.backend import CHAINED, FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import Item, Object, Shape
-from bayplan.model.plan import Occupant, Plan
+from bayplan.model.plan import Occupant, Plan, plan_queues
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, named_queues
 from bayplan.model.workflow import Workflow, pod_sets
@@ -316,12 +316,10 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
 
 def with_queue(plan: Plan) -> ClusterTopology:
-    """The topology with the plan's queue, unless it lists all queues of the cluster."""
+    """The topology with the plan's queues, unless it lists all queues of the cluster."""
     topology = plan.topology
-    if topology.queues is not None or not plan.queue:
-        return topology
-    queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
-    return topology._replace(queues=named_queues(*queues))
+    named = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue, *plan_queues(plan))))
+    return topology if topology.queues is not None or not named else topology._replace(queues=named_queues(*named))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

@@ -29,6 +29,7 @@ from bayplan.model.workflow import (
     pod_of,
     pod_sets,
     pod_sets_of,
+    texts,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -312,7 +313,7 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 
 
 def _texts(pods: PodSet) -> Iterator[str]:
-    yield from (*pods.command, *pods.args, *pods.env.values())
+    yield from (*pods.command, *pods.args, *texts(pods.env).values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
 
 

@@ -8,7 +8,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Manifest, Slot
 from bayplan.model.plan import Plan, Pods, Ranks
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, texts
 
 MASTER_PORT = 29500
 """The port that torchrun's static rendezvous uses by default (PyTorch torch.distributed.run)."""
@@ -16,7 +16,7 @@ MASTER_PORT = 29500
 
 def master_port(pods: Pods) -> int:
     """The port on which rank 0 of the rendezvous listens."""
-    port = pods.spec.env.get("MASTER_PORT", "")
+    port = texts(pods.spec.env).get("MASTER_PORT", "")
     return int(port) if port.isascii() and port.isdigit() and len(port) < 6 else MASTER_PORT
 
 

@@ -7,7 +7,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    allocator,
+    gang_queue,
+    once,
+    queue_route,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
@@ -91,8 +104,9 @@ def plan_needs(plan: Plan) -> tuple[Need, ...]:
 
 def _workflow_needs(plan: Plan) -> Iterator[Need]:
     spec = ("workflow", "spec")
-    named = "queue" if plan.queue else "no-queue"
-    yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
+    for gang in {queue_route(plan, gang): gang for gang in reversed(plan.gangs)}.values():
+        named = "queue" if gang_queue(plan, gang) else "no-queue"
+        yield Need(named, 1, queue_route(plan, gang) or ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
     yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})

@@ -35,7 +35,7 @@ class Job(NamedTuple):
 
 
 class System(NamedTuple):
-    """A system, its parser, what somebody sets once for the cluster, and what its forms carry, miss and do otherwise."""
+    """A system, its parser, what a cluster has once, and what its forms carry, miss and do otherwise."""
 
     name: str
     title: str
@@ -84,10 +84,15 @@ def _table(jobs: Sequence[Job], systems: Sequence[System]) -> Iterator[str]:
     yield from (
         "# What a person writes for a job",
         "",
-        "Each cell has lines and words of the files in [intents/](intents/), without blanks and comments. A line has at",
-        f"most {COLUMNS} columns. Bold: the form carries the whole placement of the job: its gangs, one domain of a level for",
-        "each group, and NVLink between nodes. *Italic*: it carries less, as the page says below. Every file is accepted by",
-        "the parser of its system (`tests/test_intents.py`). What somebody writes once for a cluster is not counted.",
+        "Each cell has the lines and words of the files in [intents/](intents/), without blanks and comments. A line",
+        f"has at most {COLUMNS} columns, and a mapping of plain values is one line. What a cluster has once does",
+        "not count.",
+        "",
+        "- **bold**: the form carries the whole placement of the job: its gangs, one domain of a level for each",
+        "  group, and NVLink between nodes",
+        "- *italic*: the form carries less; the sections below say what",
+        "",
+        "The code of each system accepts its files (`tests/test_intents.py`).",
         "",
         f"| job | {' | '.join(each.title for each in systems)} |",
         "|---|" + "---|" * len(systems),
@@ -112,22 +117,23 @@ def _jobs(jobs: Sequence[Job]) -> Iterator[str]:
 def _systems(jobs: Sequence[Job], systems: Sequence[System]) -> Iterator[str]:
     for system in systems:
         yield from (f"## {system.title}", "")
-        yield f"Accepted by: {system.judge}. Once for a cluster: {system.once}."
+        yield f"{system.judge} accepts the files. Once in a cluster: {system.once}."
         yield ""
         yield from (f"- {NEEDS[need]}: {text}." for need, text in system.carries.items())
-        for why, where in _grouped(jobs, system):
-            yield f"- not in {', '.join(where)}: {why}."
-        yield from (f"- `{job.name}` otherwise: {system.differs[job.name]}." for job in jobs if job.name in system.differs)
+        yield from (
+            f"- {need}, not in {', '.join(where)}: {why}." for (need, why), where in _missed(jobs, system).items()
+        )
+        yield from (f"- `{name}` differs: {text}." for name, text in system.differs.items())
         yield ""
 
 
-def _grouped(jobs: Sequence[Job], system: System) -> Iterator[tuple[str, list[str]]]:
-    """What is missed, each reason once with its jobs."""
-    reasons: dict[str, list[str]] = {}
+def _missed(jobs: Sequence[Job], system: System) -> dict[tuple[str, str], list[str]]:
+    """What is missed and why -> the jobs."""
+    found: dict[tuple[str, str], list[str]] = {}
     for job in jobs:
         for need, why in system.missed(job).items():
-            reasons.setdefault(f"{NEEDS[need]}: {why}", []).append(f"`{job.name}`")
-    yield from reasons.items()
+            found.setdefault((NEEDS[need], why), []).append(f"`{job.name}`")
+    return found
 
 
 def main() -> int:

@@ -55,6 +55,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
     workflow.check_dependencies,
+    workflow.check_services,
     workflow.check_hosts,
     templates.check_template,
     templates.check_amounts,

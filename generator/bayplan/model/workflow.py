@@ -318,9 +318,19 @@ class Gang(NamedTuple):
     pod_sets: tuple[PodSet, ...] = ()
 
 
+def serves(gang: Gang) -> bool:
+    """Whether the gang never ends, so that all of its copies run at the same time."""
+    return gang.lifecycle == "service"
+
+
+def varies(gang: Gang) -> bool:
+    """Whether the number of copies changes while a service runs: by an autoscaler, or during a rollout."""
+    return gang.autoscale is not None or bool(gang.rollout and gang.rollout.surge)
+
+
 def proven_copies(gang: Gang) -> int:
     """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
-    return gang.replicas if gang.workload == "lws" else gang.at_once or 1
+    return gang.replicas if serves(gang) or gang.workload == "lws" else gang.at_once or 1
 
 
 UNWRAPPED = ("pods", "sbatch")

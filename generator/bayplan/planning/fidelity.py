@@ -23,7 +23,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import Gang, Group
+from bayplan.model.workflow import Gang, Group, serves
 
 UNSTATED = "F600"
 """The code of a feature for which a backend has no row of support."""
@@ -294,8 +294,10 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     ):
         if amount is not None:
             yield Need(feature, amount, (*gang.route, key), subject=subject)
+    if serves(spec):
+        yield Need("service", 1, (*gang.route, "lifecycle"), subject=subject)
     for pods in once(all_pods(gang.root)):
-        if pods.spec.restart_policy == "Always":
+        if pods.spec.restart_policy == "Always" and not serves(spec):
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
         for feature, key, codes in (
             ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
+from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, start, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
@@ -304,7 +304,9 @@ def _no_command(pods: Pods, topology: ClusterTopology) -> str:
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """P511: a rank that needs arithmetic needs a command to wrap."""
     everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
-    shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
+    kind = KINDS[workload.kind]
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     for route in sorted(shelled, key=str):
         pods = everyone[route]
         names = shell_names(pods)

@@ -34,9 +34,8 @@ def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterat
 
 def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """W630 to W636. Loaded only if a pod has a fabric or a template, or a namespace declares what it allows."""
-    special = any(
-        place.pods.fabric or place.pods.template or has_own_fields(place.pods) for place in pod_sets(definition)
-    )
+    judged = (place.pods for place in pod_sets(definition))
+    special = any(pods.fabric or pods.template or has_own_fields(pods) for pods in judged)
     if special or cluster.namespaces or any(pool.template for pool in cluster.pools):
         from bayplan.checks import security
 

@@ -18,7 +18,7 @@ from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan, gang_queue
 from bayplan.model.target import Target
-from bayplan.model.workflow import Binary, hides_failures
+from bayplan.model.workflow import Binary, Volume, hides_failures
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -330,9 +330,17 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
     if spec.image and own.get("container", "pyxis") == "pyxis":
         yield f"--container-image={quote(enroot(spec.image))}"
-        binds = ",".join(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)
+        volumes = (mounted(path, each) for path, each in spec.volumes.items())
+        binds = ",".join((*filter(None, volumes), *(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)))
         if binds:
             yield f'--container-mounts="{binds}"'
+
+
+def mounted(path: str, each: Volume) -> str:
+    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis 0.21, README). Empty if Pyxis cannot mount it."""
+    source = f"{each.host_path}/{each.sub_path}" if each.sub_path else each.host_path
+    plain = re.fullmatch(r"[-._/A-Za-z0-9@+=]+", f"{source}{path}") and not each.type.endswith("Create")
+    return f"{source}:{path}{':ro' if each.read_only else ''}" if each.host_path and plain else ""
 
 
 def enroot(image: str) -> str:

@@ -149,7 +149,7 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
 
 # What the formats can express and bayplan does not support yet is an error.
 
-WORKLOADS = ("lws",)
+WORKLOADS = ("lws", "podcliqueset", "statefulset", "deployment", "mpijob", "trainjob")
 
 
 def check_pending(workflow: Workflow, _: ClusterTopology) -> Iterator[Diagnostic]:

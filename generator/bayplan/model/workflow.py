@@ -105,6 +105,100 @@ class Data(NamedTuple):
                 yield each, (key, number)
 
 
+class Variable(NamedTuple):
+    """The value of an environment variable that Kubernetes looks up, from one source."""
+
+    secret: str = ""
+    config_map: str = ""
+    key: str = ""
+    optional: bool = False
+    field: str = ""  # such as metadata.name
+    resource: str = ""  # such as limits.cpu
+
+
+Env = Mapping[str, str | Variable]
+
+
+def texts(env: Env) -> dict[str, str]:
+    """The variables whose values the file has."""
+    return {name: value for name, value in env.items() if isinstance(value, str)}
+
+
+class EnvFrom(NamedTuple):
+    """A Secret or ConfigMap whose keys are variables."""
+
+    secret: str = ""
+    config_map: str = ""
+    prefix: str = ""
+    optional: bool = False
+
+
+class Ephemeral(NamedTuple):
+    """A volume that Kubernetes makes for each pod."""
+
+    size: str
+    storage_class: str = ""
+    access_mode: str = "ReadWriteOnce"
+
+
+class EmptyDir(NamedTuple):
+    """An empty folder of the pod."""
+
+    medium: str = ""
+    size: str = ""
+
+
+class Nfs(NamedTuple):
+    """A folder of an NFS server."""
+
+    server: str
+    path: str
+
+
+class Volume(NamedTuple):
+    """What is mounted at a path: one source, and how."""
+
+    claim: str = ""
+    ephemeral: Ephemeral | None = None
+    host_path: str = ""
+    type: str = ""  # of host_path
+    empty_dir: EmptyDir | None = None
+    config_map: str = ""
+    secret: str = ""
+    items: Mapping[str, str] = {}  # key -> file
+    mode: str = ""  # octal
+    optional: bool = False
+    projected: tuple[Mapping[str, Any], ...] = ()  # in Kubernetes' form
+    nfs: Nfs | None = None
+    csi: Mapping[str, Any] = {}  # in Kubernetes' form
+    read_only: bool = False
+    sub_path: str = ""
+
+    @property
+    def source(self) -> "Volume":
+        """The volume without what a mount says of it. Equal sources in one pod are one volume."""
+        return self._replace(read_only=False, sub_path="")
+
+
+class Container(NamedTuple):
+    """A container besides the main one. Probes are in Kubernetes' form, and only sidecars have them."""
+
+    name: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    working_dir: str = ""
+    env: Env = {}
+    env_from: tuple[EnvFrom, ...] = ()
+    resources: Mapping[str, str] = {}
+    ports: Mapping[str, int] = {}
+    startup_probe: Mapping[str, Any] = {}
+    readiness_probe: Mapping[str, Any] = {}
+    liveness_probe: Mapping[str, Any] = {}
+    volumes: Mapping[str, Volume] = {}
+    mounts: tuple[str, ...] | None = None  # paths of the podSet's volumes and files; None: all
+
+
 class PodSet(NamedTuple):
     """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total."""
 
@@ -122,11 +216,21 @@ class PodSet(NamedTuple):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     launcher: str = ""  # mpi
-    env: Mapping[str, str] = {}
+    working_dir: str = ""
+    env: Env = {}
+    env_from: tuple[EnvFrom, ...] = ()
     ports: Mapping[str, int] = {}
+    startup_probe: Mapping[str, Any] = {}
+    readiness_probe: Mapping[str, Any] = {}
+    liveness_probe: Mapping[str, Any] = {}
     shm: str = ""
+    volumes: Mapping[str, Volume] = {}
     files: Mapping[str, str | Binary] = {}
     data: Data = Data()
+    init_containers: tuple[Container, ...] = ()
+    sidecars: tuple[Container, ...] = ()
+    service_account: str = ""
+    termination_grace_period_seconds: int | None = None
     restart_policy: str = "Never"
     retry_on_exit_codes: tuple[int, ...] = ()
     restart_gang_on_exit_codes: tuple[int, ...] = ()
@@ -154,6 +258,31 @@ def pod_of(host: str) -> tuple[str, int]:
     return name, int(number or 0)
 
 
+class Rollout(NamedTuple):
+    """How many copies of a service change at the same time: above `replicas`, and missing from them."""
+
+    surge: int = 0
+    unavailable: int = 1
+
+
+class Autoscale(NamedTuple):
+    """The range of a HorizontalPodAutoscaler, and its metrics in the form of autoscaling/v2."""
+
+    max_replicas: int
+    min_replicas: int = 1
+    cpu_percent: int | None = None
+    metrics: tuple[Any, ...] = ()
+
+
+class Service(NamedTuple):
+    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, empty: all."""
+
+    name: str = ""
+    pod_set: str = ""
+    ports: tuple[str, ...] = ()
+    type: str = "ClusterIP"
+
+
 class Gang(NamedTuple):
     """Pods that start all or none."""
 
@@ -161,6 +290,10 @@ class Gang(NamedTuple):
     depends_on: tuple[str, ...] = ()
     placement: Placement = Placement()
     workload: str = "auto"
+    lifecycle: str = "job"  # job | service
+    rollout: Rollout | None = None
+    autoscale: Autoscale | None = None
+    service: Service | None = None
     replicas: int = 1
     at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none
@@ -173,6 +306,7 @@ class Gang(NamedTuple):
     ttl_seconds_after_finished: int | None = None
     preemptible: bool | None = None
     compute_domain: str = "auto"
+    queue: str = ""
     pool: str = ""
     backends: Mapping[str, Mapping[str, Any]] = {}
     groups: tuple[Group, ...] = ()

@@ -204,7 +204,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
     serving = any(serves(gang.gang) for gang in copies[0])
-    chosen = _services(target) if serving else (*_operated(copies[0], target), *offer.kinds)
+    chosen = _services(copies[0], target) if serving else (*_operated(copies[0], target), *offer.kinds)
     kinds = tuple(requested) or chosen
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
@@ -226,9 +226,14 @@ def _operated(family: Family, target: Target) -> tuple[str, ...]:
     return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
 
 
-def _services(target: Target) -> tuple[str, ...]:
-    """The kinds of services that `workload: auto` tries. Grove is only for clusters whose topology names it."""
-    return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
+def _services(family: Family, target: Target) -> tuple[str, ...]:
+    """The kinds of services that `workload: auto` tries.
+
+    A Deployment is only for copies of one pod, and Grove only for clusters whose topology names it.
+    """
+    several = sum(pods.total for pods in all_pods(family[0].root)) > 1
+    left_out = {*([SINGLE] if several else []), *([] if target.versions.get("grove") else [GROVE])}
+    return tuple(kind for kind in SERVING if kind not in left_out)
 
 
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:

@@ -23,7 +23,7 @@ from bayplan.manifests.order import collisions, in_apply_order, oversized, workf
 from bayplan.model.backend import CHAINED, FEATURES, Backend, Need, Support
 from bayplan.model.formats import Context
 from bayplan.model.manifest import File, Item, Lowered, Manifest, Object, Shape
-from bayplan.model.plan import Occupant, Plan
+from bayplan.model.plan import Occupant, Plan, plan_queues
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, named_queues
 from bayplan.model.workflow import Workflow, pod_sets, serves, varies
@@ -46,7 +46,7 @@ from bayplan.planning.selection import (
     select_target,
     with_default_priority,
 )
-from bayplan.planning.shape import Offer, shape
+from bayplan.planning.shape import Offer, shape, with_shared_objects, without_waiting
 from bayplan.planning.workload_checks import (
     components,
     elsewhere,
@@ -142,7 +142,8 @@ def check_workflow(
     given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """Reads and checks a workflow, in the named format or in the one that recognizes it."""
-    read = formats.workflow(document, name, context._replace(priority=given.priority))
+    beside = {**context.beside, **document.beside}
+    read = formats.workflow(document, name, context._replace(beside=beside, priority=given.priority))
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -222,6 +223,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     shaped = shape(ranked, offer, target)
     found += shaped.diagnostics
     if shaped.value is not None:
+        asked, ranked = (without_waiting(each, shaped.value) for each in (asked, ranked))
         found += [
             *fitting(ranked, shaped.value, target),
             *assumed_versions(target, components(ranked, shaped.value, backend)),
@@ -327,6 +329,7 @@ def enforces_quotas(plan: Plan, backend: Backend, target: Target) -> bool:
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted, _ = planned
+    ranked = with_shared_objects(ranked, shaped)
     controlled: tuple[Lowered, ...] = ()
     if any(each.kind in CONTROLLED for each in shaped.workloads):
         from bayplan.planning.existing import one_of_each, with_parts
@@ -393,12 +396,10 @@ def _lowered(plan: Plan, shape: Shape, backend: Backend, target: Target, control
 
 
 def with_queue(plan: Plan) -> ClusterTopology:
-    """The topology with the plan's queue, unless it lists all queues of the cluster."""
+    """The topology with the plan's queues, unless it lists all queues of the cluster."""
     topology = plan.topology
-    if topology.queues is not None or not plan.queue:
-        return topology
-    queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
-    return topology._replace(queues=named_queues(*queues))
+    named = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue, *plan_queues(plan))))
+    return topology if topology.queues is not None or not named else topology._replace(queues=named_queues(*named))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

@@ -7,7 +7,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    allocator,
+    gang_queue,
+    once,
+    queue_route,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group, serves
@@ -91,8 +104,9 @@ def plan_needs(plan: Plan) -> tuple[Need, ...]:
 
 def _workflow_needs(plan: Plan) -> Iterator[Need]:
     spec = ("workflow", "spec")
-    named = "queue" if plan.queue else "no-queue"
-    yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
+    for gang in {queue_route(plan, gang): gang for gang in reversed(plan.gangs)}.values():
+        named = "queue" if gang_queue(plan, gang) else "no-queue"
+        yield Need(named, 1, queue_route(plan, gang) or ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
     yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})
@@ -132,7 +146,9 @@ def _repeated(pool: Pool, depth: int) -> str:
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     subject = f'gang "{gang.gang.name}"'
-    yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
+    total = sum(pods.replicas for pods in all_pods(gang.root))
+    if total > 1 or not serves(gang.gang):  # copies of one pod wait for nobody
+        yield Need("gang", total, (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
     # Several ComputeDomains that `computeDomain: group` requests are another need than several that `auto` results in.
@@ -269,12 +285,13 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     folded = any(pods.copies > 1 for pods in all_pods(gang.root))
+    apart = gang.copies == 1  # one object that makes copies ends and restarts each by itself
     for feature, key, amount in (
-        ("lead", "lead", 1 if spec.lead else None),
-        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False else None),
+        ("lead", "lead", 1 if spec.lead and apart else None),
+        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False and apart else None),
         ("barrier", "barrier", 1 if spec.barrier != "none" else None),
         ("barrier-of-copies", "barrier", 1 if spec.barrier == "group" and folded else None),
-        ("restarts", "maxRestarts", spec.max_restarts or None),
+        ("restarts", "maxRestarts", (spec.max_restarts if apart else 0) or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
         ("clients", "service", 1 if spec.service else None),

@@ -20,7 +20,16 @@ from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures, serves, varies
+from bayplan.model.workflow import (
+    UNWRAPPED,
+    Checkpoint,
+    PodSet,
+    Transfer,
+    hides_failures,
+    serves,
+    texts,
+    varies,
+)
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -185,7 +194,7 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 message = f"{named} has a launcher, but may start without some of its pods"
                 hint = "remove `minReplicas`: the launcher waits for all pods"
                 yield error("W384", (*pods.route, "minReplicas") if pods.elastic else route, message, hint=hint)
-            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := pods.spec.env.get("MPI_SLOTS", "1")):
+            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := texts(pods.spec.env).get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
             elif pods.ranks.nodes > 1 and gang.name in operated:
@@ -314,6 +323,8 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, and the program does not know."""
     for gang in (each for each in plan.gangs if each.copy == 0):
         meeting = [pods for pods in all_pods(gang.root) if _may_meet(pods)]
+        if gang.gang.rendezvous == "group" and not any(pods.elastic for pods in meeting):
+            continue  # a group that does not start has a rendezvous of its own
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, _may_meet)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
@@ -362,8 +373,8 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
         names = shell_names(pods)
         if not names:
             continue
-        texts = (*pods.spec.command, *pods.spec.args, *pods.spec.env.values())
-        if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
+        words_in = (*pods.spec.command, *pods.spec.args, *texts(pods.spec.env).values())
+        if name := next((name for name in names if any(f"$({name})" in text for text in words_in)), ""):
             why = f"Kubernetes cannot expand $({name}), which only this shell sets"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
         if why := _no_command(pods, topology):

@@ -292,6 +292,15 @@ KINDS = (
         "make the groups equal, so that they become one podSet",
     ),
     Support("workload-job", up_to=1),
+    Support("limited-copies"),
+    # `podsCount` and `minPodsCount` in pkg/controller/jobs/job/job_controller.go (Kueue 0.14 to 0.19)
+    approximate(
+        "unlimited-copies",
+        "Kueue admits a Job only if all pods that it starts fit at the same time, and with partial admission it never"
+        " starts more later; so each copy is a Job of its own",
+        "set `atOnce`",
+        report="info",
+    ),
     never(
         "workload-job",
         "Kueue admits each Job as a workload of its own, and cannot admit several Jobs together",

@@ -27,7 +27,14 @@ SUPPORT: tuple[Support, ...] = (
         "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
         report="info",
     ),
-    *carries("place", SINGLE_PODS, component="slurmBridge", since="1.2"),
+    approximate(
+        f"place-{SINGLE_PODS}",
+        "Slurm ends the job of each pod at the time limit of its partition, and the pod starts again",
+        "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
+        report="info",
+        component="slurmBridge",
+        since="1.2",
+    ),
     not_yet_upstream(
         f"place-{SINGLE_PODS}",
         "slurm-bridge below 1.2 schedules no pods of a Deployment, because its ClusterRole cannot read Deployments",

@@ -495,7 +495,12 @@ def test_one_group_that_bayplan_places_has_its_pod_group() -> None:
 
 
 def test_a_stateful_set_and_an_mpi_job_that_bayplan_places_are_gangs() -> None:
-    head = {"replicas": 12, "serviceName": "train", "selector": {"matchLabels": {"app": "x"}}}
+    head = {
+        "replicas": 12,
+        "serviceName": "train",
+        "podManagementPolicy": "Parallel",
+        "selector": {"matchLabels": {"app": "x"}},
+    }
     template = {**pod(), "metadata": {"labels": {"app": "x"}}}
     stateful = workload("StatefulSet", "apps/v1", {**head, "template": template}, placement="required=rack")
     where, outcome = placed(stateful)

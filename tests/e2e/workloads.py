@@ -96,16 +96,16 @@ def made(documents: Documents, controllers: Controllers = NEWEST, gang: str = ""
     given = [stored(each, controllers.versions) for each in documents if each["kind"] in KINDS and not _volcano(each)]
     answer = ask(controllers.program, {"objects": given, "gang": gang})
     refused = [f"{each['kind']} {each['name']}: {each['message']}" for each in answer["refused"]]
-    pods = [_requesting(each) for each in answer["objects"] if each["kind"] == "Pod"]
+    pods = [_as_stored(each) for each in answer["objects"] if each["kind"] == "Pod"]
     return Made(pods, [each for each in answer["objects"] if each["kind"] != "Pod"], refused)
 
 
-def _requesting(pod: Object) -> Object:
-    """With the API server's default: a limit without a request is the request (Kubernetes SetDefaults_Pod)."""
+def _as_stored(pod: Object) -> Object:
+    """With the API server's defaults: pending, and a limit without a request is the request (SetDefaults_Pod)."""
     spec = dict(pod["spec"])
     for key in set(spec) & {"containers", "initContainers"}:
         spec[key] = [{**each, "resources": _amounts(each.get("resources") or {})} for each in spec[key]]
-    return {**pod, "spec": spec}
+    return {**pod, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def _amounts(resources: Object) -> Object:

@@ -417,9 +417,9 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
-            yield from _amount(value, (*route, "resources", name), whole="/" in name)
+            yield from check_amount(value, (*route, "resources", name), whole="/" in name)
         if pods.shm:
-            yield from _amount(pods.shm, (*route, "shm"))
+            yield from check_amount(pods.shm, (*route, "shm"))
         if pods.accelerator:
             for key in ("memory", "cores"):
                 yield from _share(getattr(pods.accelerator, key), (*route, "accelerator", key))
@@ -428,7 +428,8 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
         yield from _nul_characters(pods, route)
 
 
-def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
+def check_amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
+    """W319 and W320: a quantity that Kubernetes refuses, or zero."""
     if reason := _fault(text, whole=whole):
         yield error("W319", route, reason, hint=COUNTED if whole else AMOUNT)
     elif not quantity.parse(text):
@@ -441,7 +442,7 @@ def _share(text: str, route: Route) -> Iterator[Diagnostic]:
         if not (percent.isdecimal() and 0 < int(percent) <= 100):
             yield error("W319", route, f'"{text}" is not a percentage', hint='write it like "50%"')
     elif text:
-        yield from _amount(text, route)
+        yield from check_amount(text, route)
 
 
 def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:

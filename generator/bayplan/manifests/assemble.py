@@ -23,6 +23,7 @@ from bayplan.kube.kinds import (
     gang_labels,
     instances,
     service_name,
+    start,
     workload_barriers,
 )
 from bayplan.kube.objects import non_empty
@@ -42,7 +43,7 @@ from bayplan.kube.pod import (
     template,
     without_idle_movers,
 )
-from bayplan.kube.ranks import arithmetic, full_name, local_address, own_namespace, rank_env, user_names
+from bayplan.kube.ranks import arithmetic, full_name, local_address, own_fields, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
@@ -85,7 +86,8 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     """What the podSet instances of a workload share."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
-    shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     barriers = workload_barriers(plan, workload)
     waiting = {(gang.name, name): each for gang, found in barriers for name, each in found.items()}
     gangs = {gang.name: gang for gang in workload.gangs}
@@ -97,7 +99,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
-    ranked, command = _ranks(context, pods)
+    ranked, command = _ranks(context, gang, pods)
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang, pods)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -111,7 +113,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
-    parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
+    parts = parts._replace(env=(*own_fields(pods.spec, command, parts.env, context.kind.FIELDS), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
     return Piece(without_idle_movers(template(pods.spec, pool, parts, command)), owner, marks.job)
 
@@ -209,13 +211,13 @@ def _uploads(pods: Pods) -> PodParts:
     return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
-def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
-    numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
+    numbers = context.kind.numbers(own, pods) if pods.route in context.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
     host = _address(leader) or full_name(

@@ -21,6 +21,7 @@ from bayplan.kube.pod import (
     DATA_STATE,
     DATA_STATE_FOLDER,
     MPI_SCRIPT,
+    before_main,
     container_name,
     data_url,
     file_mount,
@@ -29,6 +30,8 @@ from bayplan.kube.pod import (
     named_containers,
     overlay,
     shm_mount,
+    templates,
+    volumes,
 )
 from bayplan.kube.shell import RUN, ignoring
 from bayplan.model.manifest import Manifest, Shape
@@ -132,24 +135,27 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     state = [{"name": DATA_STATE, "mountPath": DATA_STATE_FOLDER}] if uploaded else []
     security = _security(main.get("securityContext") or {})
     names: list[str] = []
-    init: list[Manifest] = []
+    fetching: list[Manifest] = []
+    uploading: list[Manifest] = []
     files = [*map(file_mount, spec.files)]  # one in an output folder is an output
     for scheme, moves in _by_scheme(fetched):
         words = [word for each in moves for word in each.words]
         inside: list[Manifest] = [
             {k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves, hidden)
         ]
-        init.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
+        fetching.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
     for scheme, moves in _by_scheme(uploaded):
         names.append(f"upload-{scheme}")
         words = [word for each in moves for word in (str(each.seconds), *each.words)]
         inside = [*_of([*mounts, *files], moves, hidden), *state]
         sidecar = _container(names[-1], movers[scheme], ["upload", names[-1]], words, inside, security)
-        init.append({**sidecar, "restartPolicy": "Always"})
+        uploading.append({**sidecar, "restartPolicy": "Always"})
     generated = {
-        "initContainers": init,
+        "initContainers": [*fetching, *before_main(spec), *uploading],
         "containers": [{"name": container_name(spec), **non_empty(volumeMounts=[*added, *state])}],
-        **non_empty(volumes=[{"name": each["name"], "emptyDir": {}} for each in (*added[:1], *state)]),
+        **non_empty(
+            volumes=[*({"name": each["name"], "emptyDir": {}} for each in (*added[:1], *state)), *volumes(spec)]
+        ),
     }
     below = non_empty(initContainers=(pool.template.get("spec") or {}).get("initContainers"))  # it takes precedence too
     own = named_containers(spec.template, container_name(spec))
@@ -158,6 +164,8 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     return spec._replace(
         command=("sh", DATA_SCRIPT, "run", ",".join(names), failure, *spec.command) if names else spec.command,
         files={**spec.files, DATA_SCRIPT: table("kube", "data.sh").replace("# RUN", RUN)},
+        init_containers=(),
+        sidecars=(),
         template=overlay(overlay({"spec": generated}, {"spec": below}), own),
     )
 
@@ -207,8 +215,8 @@ def _mounts(spec: PodSet, main: Mapping[str, Any], folders: Iterable[str]) -> tu
 
 
 def _volumes(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
-    """The volumes of both templates."""
-    return (each for patch in (pool.template, spec.template) for each in (patch.get("spec") or {}).get("volumes") or ())
+    """The volumes of the podSet and of both templates."""
+    return (each for patch in templates(spec, pool) for each in (patch.get("spec") or {}).get("volumes") or ())
 
 
 def _of(mounts: Iterable[Manifest], moves: Iterable[Move], hidden: Collection[str]) -> list[Manifest]:

@@ -27,6 +27,7 @@ PLURALS = {
     "ConfigMap": "configmaps",
     "Job": "jobs",
     "JobSet": "jobsets",
+    "LeaderWorkerSet": "leaderworkersets",
     "Pod": "pods",
     "PodGroup": "podgroups",
     "ResourceClaimTemplate": "resourceclaimtemplates",

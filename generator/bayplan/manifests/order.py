@@ -33,6 +33,7 @@ ORDER = (
     "PodGroup",
     "Service",
     "JobSet",
+    "LeaderWorkerSet",
     "Job",
     "Pod",
     "File",
@@ -145,6 +146,10 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
     if "svc" in own.get("spec", {}).get("plugins", ()):  # Volcano 1.15, job/plugins/svc/svc.go
         yield "Service", own["metadata"]["name"]
         yield "ConfigMap", f"{own['metadata']['name']}-svc"
+    if own["kind"] == "LeaderWorkerSet":  # LWS 0.9, pkg/controllers/leaderworkerset_controller.go
+        yield from (("Service", own["metadata"]["name"]), ("StatefulSet", own["metadata"]["name"]))
+        copies = own["spec"].get("replicas", 1) if own["spec"]["leaderWorkerTemplate"]["size"] > 1 else 0
+        yield from (("StatefulSet", f"{own['metadata']['name']}-{n}") for n in range(copies))
     if own["kind"] == "JobSet":
         yield "Service", own["metadata"]["name"]
         for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)

@@ -166,6 +166,21 @@ class Plan(NamedTuple):
     occupied: Mapping[str, tuple[Occupant, ...]] = {}  # by other workloads; only the proof reads it
 
 
+def gang_queue(plan: Plan, gang: GangPlan) -> str:
+    """The queue of a gang: its own, or that of the plan. Empty if neither is set."""
+    return gang.gang.queue or plan.queue
+
+
+def queue_route(plan: Plan, gang: GangPlan) -> Route:
+    """The place that sets the queue of a gang; empty if the topology does, or nothing."""
+    return (*gang.route, "queue") if gang.gang.queue else ("workflow", "spec", "queue") if plan.workflow.queue else ()
+
+
+def plan_queues(plan: Plan) -> Mapping[str, GangPlan]:
+    """The queues of the plan, each with its first gang."""
+    return {gang_queue(plan, gang): gang for gang in reversed(plan.gangs) if gang_queue(plan, gang)}
+
+
 def walk(unit: Unit) -> Iterator[Unit]:
     """The unit and all units below it, parents first, in rank order."""
     yield unit

@@ -116,10 +116,7 @@ class Variable(NamedTuple):
     resource: str = ""  # such as limits.cpu
 
 
-Env = Mapping[str, str | Variable]
-
-
-def texts(env: Env) -> dict[str, str]:
+def texts(env: Mapping[str, str | Variable]) -> dict[str, str]:
     """The variables whose values the file has."""
     return {name: value for name, value in env.items() if isinstance(value, str)}
 
@@ -188,7 +185,7 @@ class Container(NamedTuple):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     working_dir: str = ""
-    env: Env = {}
+    env: Mapping[str, str | Variable] = {}
     env_from: tuple[EnvFrom, ...] = ()
     resources: Mapping[str, str] = {}
     ports: Mapping[str, int] = {}
@@ -217,7 +214,7 @@ class PodSet(NamedTuple):
     args: tuple[str, ...] = ()
     launcher: str = ""  # mpi
     working_dir: str = ""
-    env: Env = {}
+    env: Mapping[str, str | Variable] = {}
     env_from: tuple[EnvFrom, ...] = ()
     ports: Mapping[str, int] = {}
     startup_probe: Mapping[str, Any] = {}
@@ -235,6 +232,14 @@ class PodSet(NamedTuple):
     retry_on_exit_codes: tuple[int, ...] = ()
     restart_gang_on_exit_codes: tuple[int, ...] = ()
     template: Mapping[str, Any] = {}
+
+
+def has_own_fields(pods: PodSet) -> bool:
+    """Whether a podSet has volumes, probes or other containers, or values that Kubernetes looks up."""
+    probes = pods.startup_probe or pods.readiness_probe or pods.liveness_probe
+    beside = pods.init_containers or pods.sidecars
+    own = pods.service_account or pods.working_dir or pods.termination_grace_period_seconds is not None
+    return bool(pods.volumes or pods.env_from or probes or beside or own) or len(texts(pods.env)) < len(pods.env)
 
 
 class Group(NamedTuple):
@@ -313,9 +318,19 @@ class Gang(NamedTuple):
     pod_sets: tuple[PodSet, ...] = ()
 
 
+def serves(gang: Gang) -> bool:
+    """Whether the gang never ends, so that all of its copies run at the same time."""
+    return gang.lifecycle == "service"
+
+
+def varies(gang: Gang) -> bool:
+    """Whether the number of copies changes while a service runs: by an autoscaler, or during a rollout."""
+    return gang.autoscale is not None or bool(gang.rollout and gang.rollout.surge)
+
+
 def proven_copies(gang: Gang) -> int:
     """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
-    return gang.replicas if gang.workload == "lws" else gang.at_once or 1
+    return gang.replicas if serves(gang) or gang.workload == "lws" else gang.at_once or 1
 
 
 UNWRAPPED = ("pods", "sbatch")

@@ -1,21 +1,26 @@
 """The shape of an existing workload: its plan is folded until each pod template has one podSet instance.
 
+Workloads that bayplan writes have the same shape if a controller makes their pods from a few templates (`CONTROLLED`).
+
 The plan has groups and their instances; the workload has pod templates. If the instances of a group come from one
 template, they are folded into it, and the scheduler needs a feature for this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, SOLE, SPANNING, UNNUMBERED
-from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
-from bayplan.model.workflow import GANGS, Gang, Group
+from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, title, walk
+from bayplan.model.workflow import GANGS, Gang, Group, serves, varies
 from bayplan.planning import compute_domains
+from bayplan.planning.bind import gang_name
 from bayplan.planning.shape import fold
 
 
@@ -94,7 +99,8 @@ def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic
 def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
-    kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
+    kind = templates.kind
+    subject = f'{kind} "{gang.name}"' if templates.object.data else title(gang, gang.root)  # that of others, or ours
     placed = SOLE if kind == "deployment" and templates.slots[0].total == 1 else kind
     yield Need(f"place-{placed}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
     if templates.gangs > 1:
@@ -130,6 +136,126 @@ def slot_of(pods: Pods, templates: WorkloadTemplates) -> TemplateSlot:
 def shares(unit: Unit) -> bool:
     """Whether instances of a group come from one template anywhere below."""
     return any(each.copies > 1 for each in walk(unit))
+
+
+# Workloads that bayplan writes, and whose copies come from one pod template for each role.
+
+
+def own_templates(workload: Workload) -> WorkloadTemplates:
+    """The pod templates of a workload to write, as if it were there already."""
+    gang = workload.gangs[0]
+    slots = tuple(TemplateSlot(pods.spec.name, (), pods.total) for pods in all_pods(gang.root))
+    copies = max(len(workload.gangs), 2 if varies(gang.gang) else 1)
+    return WorkloadTemplates(workload.kind, Object((), {}), slots, copies)
+
+
+def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:
+    """The part of a plan that is one workload, under the workload's name."""
+    names = {gang.name for gang in gangs}
+    workflow = plan.workflow._replace(name=name, gangs=(gangs[0].gang,))
+    return plan._replace(workflow=workflow, gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+
+
+def _services(plan: Plan) -> Iterator[Plan]:
+    """The parts of the plan that are services with a varying number of copies: each is one workload."""
+    for gang in plan.gangs:
+        if gang.copy == 0 and serves(gang.gang) and varies(gang.gang):
+            copies = tuple(each for each in plan.gangs if each.route == gang.route)
+            yield own_plan(plan, copies, gang_name(plan.workflow, gang.gang._replace(replicas=1), 0))
+
+
+def with_own_domains(plan: Plan) -> Plan:
+    """The plan with one ComputeDomain for pods of one template: in each copy of a service, and for all copies if their
+    number varies."""
+    merged = {
+        gang.name: compute_domains.merge(plan._replace(gangs=(gang,))).gangs[0]
+        for gang in plan.gangs
+        if _from_few_templates(gang.gang) and _has_several_domains(gang)
+    }
+    claimed = plan._replace(gangs=tuple(merged.get(gang.name, gang) for gang in plan.gangs))
+    shared = {
+        gang.name: gang
+        for part in _services(claimed)
+        if any(gang.compute_domains for gang in part.gangs)
+        for gang in compute_domains.share(part).gangs
+    }
+    return claimed._replace(gangs=tuple(shared.get(gang.name, gang) for gang in claimed.gangs))
+
+
+def _from_few_templates(gang: Gang) -> bool:
+    return serves(gang) or gang.workload in CONTROLLED
+
+
+def own_shared_domains(plan: Plan) -> Iterator[Diagnostic]:
+    """F744 of the gangs that `with_own_domains` changes."""
+    varying = list(_services(plan))
+    done = {gang.name for part in varying for gang in part.gangs}
+    firsts = [gang for gang in plan.gangs if gang.copy == 0 and gang.name not in done]
+    alone = [own_plan(plan, (gang,), gang.name) for gang in firsts if _from_few_templates(gang.gang)]
+    for part in (*varying, *alone):
+        yield from shared_domains(part)
+
+
+def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[str, str], Marks]:
+    """The marks of a workload's pod templates under its own name, without those that only remove fields."""
+    gangs = (*plan.gangs, *workload.gangs)
+    routes = {(gang.name, pods.name): pods.route for gang in gangs for pods in all_pods(gang.root)}
+    marked = {routes[key]: marks for key, marks in lowered.marks.items()}
+    parts = all_pods(workload.gangs[0].root)
+    return {(workload.name, pods.name): _present(marked.get(pods.route, Marks())) for pods in parts}
+
+
+def _present(marks: Marks) -> Marks:
+    """The marks that are values."""
+    pod = marks.pod._replace(
+        labels=_values(marks.pod.labels), annotations=_values(marks.pod.annotations), spec=_values(marks.pod.spec)
+    )
+    return Marks(_present_meta(marks.owner), _present_meta(marks.job), pod)
+
+
+def _present_meta(meta: Meta) -> Meta:
+    return Meta(_values(meta.labels), _values(meta.annotations), _values(meta.spec))
+
+
+def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if not isinstance(value, Absent)}
+
+
+def one_of_each(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
+    """Both with one gang, under the name of its workload, in place of all copies that come from the same templates."""
+    owners = {gang.name: each for each in shape.workloads if each.kind in CONTROLLED for gang in each.gangs}
+    domains = {
+        each.name: tuple(
+            domain for gang in plan.gangs if owners.get(gang.name) is each for domain in gang.compute_domains
+        )
+        for each in shape.workloads
+    }
+    gangs = (
+        _standing(gang, owners[gang.name], domains[owners[gang.name].name]) if gang.name in owners else gang
+        for gang in plan.gangs
+        if gang.name not in owners or owners[gang.name].gangs[0].name == gang.name
+    )
+    workloads = (
+        each._replace(gangs=(_standing(each.gangs[0], each, domains[each.name]),)) if each.kind in CONTROLLED else each
+        for each in shape.workloads
+    )
+    return plan._replace(gangs=tuple(gangs)), shape._replace(workloads=tuple(workloads))
+
+
+def _standing(gang: GangPlan, workload: Workload, domains: tuple[ComputeDomain, ...]) -> GangPlan:
+    """The gang that stands for all copies of its workload."""
+
+    def ranked(pods: Pods) -> Pods:
+        if pods.ranks is None:
+            return pods
+        return pods._replace(ranks=pods.ranks._replace(master=pods.ranks.master._replace(gang=workload.name)))
+
+    return gang._replace(
+        name=workload.name,
+        gang=gang.gang._replace(replicas=len(workload.gangs)),
+        root=edit_unit(gang.root, pods=ranked),
+        compute_domains=domains,
+    )
 
 
 # Rename a plan: bayplan plans and proves workloads that differ only in their name once.

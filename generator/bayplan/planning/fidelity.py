@@ -7,10 +7,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    allocator,
+    gang_queue,
+    once,
+    queue_route,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import Gang, Group
+from bayplan.model.workflow import Gang, Group, serves
 
 UNSTATED = "F600"
 """The code of a feature for which a backend has no row of support."""
@@ -91,8 +104,9 @@ def plan_needs(plan: Plan) -> tuple[Need, ...]:
 
 def _workflow_needs(plan: Plan) -> Iterator[Need]:
     spec = ("workflow", "spec")
-    named = "queue" if plan.queue else "no-queue"
-    yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
+    for gang in {queue_route(plan, gang): gang for gang in reversed(plan.gangs)}.values():
+        named = "queue" if gang_queue(plan, gang) else "no-queue"
+        yield Need(named, 1, queue_route(plan, gang) or ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
     yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})
@@ -280,8 +294,10 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     ):
         if amount is not None:
             yield Need(feature, amount, (*gang.route, key), subject=subject)
+    if serves(spec):
+        yield Need("service", 1, (*gang.route, "lifecycle"), subject=subject)
     for pods in once(all_pods(gang.root)):
-        if pods.spec.restart_policy == "Always":
+        if pods.spec.restart_policy == "Always" and not serves(spec):
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
         for feature, key, codes in (
             ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),

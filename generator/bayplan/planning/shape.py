@@ -8,12 +8,13 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once
+from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once, walk
 from bayplan.model.target import Target
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Workflow, serves, varies
+from bayplan.planning.bind import gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -112,7 +113,8 @@ Family = tuple[GangPlan, ...]
 class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
 
-    `needs` are those of a workload of one kind that only this scheduler has; `features` describes them.
+    `needs` are those of a workload of one kind that only this scheduler has; `features` describes them. `placed`: its
+    rows for existing workloads, which hold for the kinds in `CONTROLLED` too.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Offer(NamedTuple):
     folds: Mapping[str, str] = {}  # kind -> how far groups fold in it
     needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
     features: Mapping[str, Feature] = FEATURES
+    placed: tuple[Support, ...] = ()
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -162,13 +165,9 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    candidates = [
-        tuple(
-            Workload(kind, _name(plan, family), tuple(map(fold, family)) if kind in offer.folds else family)
-            for family in copies
-        )
-        for kind in tuple(requested) or offer.kinds
-    ]
+    serving = any(serves(gang.gang) for gang in copies[0])
+    kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
+    candidates = [_candidate(kind, plan, copies, offer, target) for kind in kinds]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
     for candidate in possible[1:] if least else ():
@@ -181,6 +180,26 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
+def _candidate(kind: str, plan: Plan, copies: list[Family], offer: Offer, target: Target) -> tuple[Workload, ...]:
+    """The workloads of one kind: one for all copies of a service, or one for each family."""
+    folded = [tuple(map(fold, family)) if kind in (*offer.folds, *CONTROLLED) else family for family in copies]
+    every = tuple(gang for family in folded for gang in family)
+    if kind in SERVING and not _apart(kind, every, offer, target):
+        first = every[0].gang
+        return (Workload(kind, gang_name(plan.workflow, first._replace(replicas=1), 0), every),)
+    return tuple(Workload(kind, _name(plan, family), family) for family in folded)
+
+
+def _apart(kind: str, copies: Family, offer: Offer, target: Target) -> bool:
+    """Whether each copy of a service gets an object of its own: pods of one template can claim from only one
+    ComputeDomain, and in some schedulers all of them are one gang. Objects of which the number of copies varies stay
+    one."""
+    if len(copies) == 1 or varies(copies[0].gang):
+        return False
+    row = find_row(Need(f"gangs-{kind}", len(copies), ()), offer.placed, target)
+    return bool(copies[0].compute_domains) or row is None or row.fidelity == "absent"
+
+
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:
     """Whether the kind exists and the scheduler supports it at least in part. Otherwise nobody can accept the gap."""
     return workload.kind in KINDS and (workload.kind in offer.kinds or _supported(workload, offer, target))
@@ -188,13 +207,20 @@ def _known(workload: Workload, offer: Offer, target: Target) -> bool:
 
 def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
     """Whether the scheduler supports the kind at least in part."""
-    row = find_row(_kind_need(workload), offer.rows, target)
+    row = _kind_row(workload, offer, target)
     return row is not None and row.fidelity != "absent"
+
+
+def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
+    """The row that decides whether the scheduler supports the kind."""
+    if workload.kind in CONTROLLED:
+        return find_row(Need(f"place-{workload.kind}", 1, ()), offer.placed, target)
+    return find_row(_kind_need(workload), offer.rows, target)
 
 
 def _why_not(workload: Workload, offer: Offer, target: Target) -> tuple[Note, ...]:
     """The reason why the scheduler does not support the kind that bayplan prefers."""
-    row = find_row(_kind_need(workload), offer.rows, target)
+    row = _kind_row(workload, offer, target)
     return (Note(f"a {KINDS[workload.kind].TITLE} is not possible: {row.reason}"),) if row and row.reason else ()
 
 
@@ -233,8 +259,16 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 
 
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
-    needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
-    yield from compare(needs, offer.rows, target, offer.name, offer.features)
+    if workloads[0].kind in CONTROLLED:
+        from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
+        from bayplan.planning import existing
+
+        placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
+        yield from compare(placing, offer.placed, target, offer.name, PLACING)
+        yield from compare(offer.needs(plan, workloads[0]), offer.rows, target, offer.name, offer.features)
+    else:
+        needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
+        yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
         yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
 
@@ -250,6 +284,8 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
     by_name = {gang.name: gang for gang in family}
     for gang in once(reversed(family)):
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
+    if workloads[0].kind in CONTROLLED:
+        yield from _template_needs(family[0], workloads[0].kind)
     names = (
         (kind.longest_name(workload, gang, pods), pods.route)
         for workload in workloads
@@ -257,3 +293,19 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
     )
     name, route = max(names, key=lambda named: len(named[0]))
     yield Need("pod-name-length", len(name), route, subject=f'the pod name "{name}"')
+
+
+def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
+    """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
+    and all of their pods."""
+    subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
+    if kind in SERVING and not serves(gang.gang):
+        yield Need("end", 1, (*gang.route, "workload"), subject=subject)
+    yield Need("pod-templates", len(parts), gang.route, subject=subject)
+    if len(parts) == 2:
+        yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
+    units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
+    for optional in {each.route: each for each in units}.values():
+        yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')
+    for pods in once(each for each in parts if each.elastic):
+        yield Need("missing-pods", 1, (*pods.route, "minReplicas"), subject=f'podSet "{pods.spec.name}"')

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
+from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, start, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
@@ -20,7 +20,7 @@ from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures
+from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures, texts
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -138,7 +138,7 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 message = f"{named} has a launcher, but may start without some of its pods"
                 hint = "remove `minReplicas`: the launcher waits for all pods"
                 yield error("W384", (*pods.route, "minReplicas") if pods.elastic else route, message, hint=hint)
-            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := pods.spec.env.get("MPI_SLOTS", "1")):
+            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := texts(pods.spec.env).get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
             elif pods.ranks.nodes > 1 and gang.name not in outside:
@@ -304,14 +304,16 @@ def _no_command(pods: Pods, topology: ClusterTopology) -> str:
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """P511: a rank that needs arithmetic needs a command to wrap."""
     everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
-    shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
+    kind = KINDS[workload.kind]
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     for route in sorted(shelled, key=str):
         pods = everyone[route]
         names = shell_names(pods)
         if not names:
             continue
-        texts = (*pods.spec.command, *pods.spec.args, *pods.spec.env.values())
-        if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
+        words_in = (*pods.spec.command, *pods.spec.args, *texts(pods.spec.env).values())
+        if name := next((name for name in names if any(f"$({name})" in text for text in words_in)), ""):
             why = f"Kubernetes cannot expand $({name}), which only this shell sets"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
         if why := _no_command(pods, topology):

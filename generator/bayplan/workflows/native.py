@@ -25,6 +25,7 @@ BY_KEY = ("env", "resources", "ports", "volumes", "files", "data")
 CONTAINERS = ("initContainers", "sidecars")
 """A podSet adds to these lists, and to the BY_KEY of containers of the same name."""
 
+
 def sniff(data: Any) -> bool:
     """Whether the data has an apiVersion of bayplan. The schema checks the kind."""
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
@@ -128,7 +129,9 @@ def _containers(
 ) -> list[Any]:
     """Inherited containers first. An own container of the same name adds to the inherited one."""
     places = {each["name"]: number for number, each in reversed([*enumerate(own)])}
-    pairs: list[tuple[int | None, int | None]] = [(places.pop(each["name"], None), n) for n, each in enumerate(inherited)]
+    pairs: list[tuple[int | None, int | None]] = [
+        (places.pop(each["name"], None), n) for n, each in enumerate(inherited)
+    ]
     used = {mine for mine, _ in pairs}
     pairs += [(number, None) for number in range(len(own)) if number not in used]
     before = {key: origins.pop(key) for key in [*origins] if key[: len(route)] == route}

@@ -176,7 +176,6 @@ SUPPORT = (
     never("workload-jobset", NO_GROUPER, KINDS),
     never("workload-job", NO_GROUPER, KINDS),
     never("workload-sbatch", hint="use `-s slurm`"),
-    never("workload-lws", "KAI creates one PodGroup for each group of a LeaderWorkerSet", "use `workload: jobset`"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
 

@@ -20,6 +20,7 @@ from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
@@ -69,7 +70,8 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """PodGroups and their marks, or annotations if pods of one template belong to several subgroups."""
     workload = shape.workloads[0]
-    if len(workload.gangs) == 1 and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
+    alone = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
+    if alone and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
     gang = workload.gangs[0]
     marks = {(each.name, pods.name): _marks(plan, gang, pods, workload, target) for each, pods in instances(workload)}

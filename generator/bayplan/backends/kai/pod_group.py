@@ -16,7 +16,21 @@ from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, title, uses_dra, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    all_pods,
+    gang_queue,
+    minimum,
+    once,
+    plan_queues,
+    queue_route,
+    title,
+    uses_dra,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 from bayplan.planning.fit.search import stages, starving
@@ -77,9 +91,11 @@ def _retries(plan: Plan) -> Iterator[Need]:
 
 def _parentless(plan: Plan) -> Iterator[Need]:
     """Only a warning: in the cluster, the queue may have a parent that the topology file does not name."""
-    if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
-        route = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
-        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{plan.queue}"')
+    for name, gang in (
+        plan_queues(plan).items() if not plan.topology.schedulers.get("kai", {}).get("parentQueue") else ()
+    ):
+        route = queue_route(plan, gang) or ("topology", "spec", "defaults", "queue")
+        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{name}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:
@@ -135,7 +151,7 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target, names: Mapping[str, s
             "labels": {**gang_labels(plan, gang), **node_pool(plan, gang)},
         },
         "spec": {
-            "queue": plan.queue,
+            "queue": gang_queue(plan, gang),
             **non_empty(priorityClassName=plan.workflow.priority_class),
             **_preemptibility(gang),
             **_own_settings(gang, target),
@@ -259,7 +275,7 @@ def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
 def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """KAI has the skip mark since 0.15; below, the podgrouper ignores bare pods with our annotation."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
-    queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
+    queue = {QUEUE: gang_queue(plan, gang), **node_pool(plan, gang)}
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(

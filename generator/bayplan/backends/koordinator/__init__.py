@@ -205,7 +205,6 @@ SUPPORT = (
         "Koordinator has its own NUMA policies on nodes and pods",
         "remove `numa`, and label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )

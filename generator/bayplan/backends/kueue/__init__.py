@@ -289,11 +289,6 @@ KINDS = (
         "use `workload: jobset`",
     ),
     Support("workload-pods"),
-    not_yet_here(
-        "workload-lws",
-        "Kueue makes one Workload for each group of a LeaderWorkerSet",
-        "use `workload: jobset`",
-    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )

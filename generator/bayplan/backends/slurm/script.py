@@ -16,7 +16,7 @@ from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key, mpi_slots
 from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan, gang_queue
 from bayplan.model.target import Target
 from bayplan.model.workflow import Binary, hides_failures
 from bayplan.topologies.slurm.layout import settings
@@ -149,7 +149,7 @@ def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> 
 def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
     """The partition of the gang, of its pool or of the cluster, or the queue."""
     own = gang.gang.backends.get("slurm", {}).get("partition")
-    return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
+    return str(own or settings(plan.topology, section.first.pool).get("partition") or gang_queue(plan, gang))
 
 
 def _resource_options(job: Job, number: int) -> Iterator[str]:

@@ -20,6 +20,7 @@ from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import templates
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, has_placed_groups, once, title, walk
@@ -101,9 +102,9 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
 
 
 def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
-    """The gang's partition, the workflow's queue, the cluster's partition or the default queue, in this order."""
+    """The first of the gang's partition and queue, the workflow's queue, the cluster's partition, the default queue."""
     own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
-    return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
+    return str(own.get("partition") or gang.gang.queue or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
@@ -251,9 +252,9 @@ def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tu
 
 
 def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
-    """The pod spec fields of the templates, the podSet's over its pool's."""
-    pool = topology.pool(pods.pool)
-    return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
+    """The pod spec fields of the templates, the podSet's over its pool's, and those over its own fields."""
+    patches = templates(pods.spec, topology.pool(pods.pool))
+    return {key: value for patch in patches for key, value in (patch.get("spec") or {}).items()}
 
 
 def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:

@@ -216,11 +216,6 @@ SUPPORT = (
         "Volcano identifies a subgroup by a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
-    not_yet_upstream(
-        "workload-lws",
-        "the LeaderWorkerSet controller creates one Volcano PodGroup for each of its groups, without a topology",
-        USE_JOBSET,
-    ),
     never("workload-sbatch", hint=USE_JOBSET),
 )
 

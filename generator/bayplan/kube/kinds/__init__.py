@@ -16,6 +16,13 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, wa
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
+CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob")
+"""Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
+wrote (`backends/*/existing.py`)."""
+
+SERVING = ("deployment", "lws", "statefulset")
+"""Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
@@ -26,6 +33,25 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
+
+NO_SERVICE = never(
+    "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
+)
+"""The row of kinds whose pods end."""
+
+NO_JOBS = (
+    Support("service"),
+    Support("always-restart"),
+    *(
+        never(feature, "its controller starts pods again when they end", "set `lifecycle: service`, or use a JobSet")
+        for feature in ("end", "at-once", "lead", "nonlead-failures", "restarts", "deadline", "ttl")
+    ),
+    *(
+        never(feature, "its controller starts pods again after any exit code", "remove the exit codes")
+        for feature in ("retries", "gang-retries", "counted-retries")
+    ),
+)
+"""The rows of kinds of services."""
 
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
@@ -57,6 +83,17 @@ def instances(workload: Workload) -> Iterator[tuple[GangPlan, Pods]]:
     for gang in workload.gangs:
         for pods in all_pods(gang.root):
             yield gang, pods
+
+
+def before(gang: GangPlan, pods: Pods) -> int:
+    """How many pods of the gang come before a podSet instance."""
+    every = list(all_pods(gang.root))
+    return sum(each.total for each in every[: [each.name for each in every].index(pods.name)])
+
+
+def start(kind: Kind, gang: GangPlan, pods: Pods) -> int:
+    """The number that the first pod of a podSet instance has in `INDEX`."""
+    return before(gang, pods) if kind.WHOLE else 0
 
 
 def meta(name: str, *metas: Meta) -> dict[str, Any]:
@@ -226,10 +263,18 @@ class Kind(Protocol):
     def INDEX(self) -> str:  # noqa: N802
         """The field with a pod's own number; empty if bayplan writes every pod."""
 
+    @property
+    def WHOLE(self) -> bool:  # noqa: N802
+        """Whether this number counts all pods of a gang, in the order of its podSets, not only those of the podSet."""
+
+    @property
+    def FIELDS(self) -> Mapping[str, str]:  # noqa: N802
+        """Variables that `host` refers to, and the fields of the pod that have their values."""
+
     def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
         """The longest derived pod name."""
 
-    def numbers(self, pods: Pods, /) -> Numbers:
+    def numbers(self, gang: GangPlan, pods: Pods, /) -> Numbers:
         """How a shell in a pod computes its number and that of its copy."""
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
@@ -240,4 +285,4 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH))
+KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws"))

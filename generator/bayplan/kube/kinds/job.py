@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
+from bayplan.kube.kinds import (
+    ENDS,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    NO_SERVICE,
+    Piece,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+    services,
+)
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Workload
@@ -14,6 +25,8 @@ TITLE = "Job"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = INDEX_FIELD
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
@@ -43,6 +56,7 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
+    NO_SERVICE,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",
@@ -62,7 +76,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{job_name(gang, pods)}-{pods.total - 1}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The completion index counts over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 

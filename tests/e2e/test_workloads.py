@@ -87,7 +87,7 @@ def taken(*documents: Object, **how: Any) -> Made:
     return found
 
 
-# --- LeaderWorkerSets ---------------------------------------------------------------------------------------------------
+# --- LeaderWorkerSets -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("controllers", [OLDEST, NEWEST], ids=lambda each: each.name)
@@ -113,8 +113,8 @@ def test_a_leader_worker_set_is_two_stateful_sets_a_group(controllers: Any) -> N
 def test_the_annotations_of_a_leader_worker_set_do_not_reach_its_pods() -> None:
     marked = lws()
     marked["metadata"]["annotations"] = {"kai.scheduler/topology": "hall"}
-    for pod in taken(marked).pods:
-        assert "kai.scheduler/topology" not in pod["metadata"]["annotations"]
+    for each in taken(marked).pods:
+        assert "kai.scheduler/topology" not in each["metadata"]["annotations"]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_upstreams_leader_worker_sets_are_taken(name: str) -> None:
     assert len(taken(*documents).pods) == sum(sizes) > 0
 
 
-# --- MPIJobs, TrainJobs, StatefulSets and Deployments -------------------------------------------------------------------
+# --- MPIJobs, TrainJobs, StatefulSets and Deployments -----------------------------------------------------------------
 
 
 def test_an_mpi_job_is_a_launcher_job_and_worker_pods() -> None:
@@ -288,7 +288,7 @@ def test_stateful_sets_and_deployments() -> None:
     assert pods["serve-1"]["metadata"]["labels"]["apps.kubernetes.io/pod-index"] == "1"
 
 
-# --- KAI: its podgrouper and its scheduler ------------------------------------------------------------------------------
+# --- KAI: its podgrouper and its scheduler ----------------------------------------------------------------------------
 
 HALL = cluster({"z/s0/r0": 4, "z/s0/r1": 4, "z/s1/r2": 4, "z/s1/r3": 4})
 """Two spines of two racks of four nodes, with room for one pod on each node."""
@@ -449,7 +449,7 @@ def test_kai_makes_no_gang_of_stateful_sets_and_deployments() -> None:
         assert group["spec"]["topologyConstraint"]["requiredTopologyLevel"] == RACK
 
 
-# --- what bayplan adds to workloads of others ---------------------------------------------------------------------------
+# --- what bayplan adds to workloads of others -------------------------------------------------------------------------
 
 
 def placed(*objects: Object) -> tuple[dict[str, str], Outcome]:

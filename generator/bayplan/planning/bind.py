@@ -20,8 +20,12 @@ from bayplan.planning.pools import gang_pools
 
 def gang_name(workflow: Workflow, gang: Gang, copy: int) -> str:
     """The object name of one copy of a gang."""
-    base = workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
-    return f"{base}-{copy}" if gang.replicas > 1 else base
+    return f"{base_name(workflow, gang)}-{copy}" if gang.replicas > 1 else base_name(workflow, gang)
+
+
+def base_name(workflow: Workflow, gang: Gang) -> str:
+    """The object name of a gang without copies, or of all copies together."""
+    return workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
 
 
 def joined(*parts: str) -> str:
@@ -98,7 +102,9 @@ def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: s
 
 
 def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> Outcome[tuple[GangPlan, ...]]:
-    """All copies of one gang."""
+    """All copies of one gang: of a service, at least as many as its autoscaler keeps."""
+    if gang.autoscale and serves(gang):
+        gang = gang._replace(replicas=max(gang.replicas, gang.autoscale.min_replicas))
     pools = gang_pools(workflow, gang, route, topology)
     failed = tuple(why for why in pools.values() if not isinstance(why, str))
     if failed:

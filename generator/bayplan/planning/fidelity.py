@@ -146,7 +146,9 @@ def _repeated(pool: Pool, depth: int) -> str:
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     subject = f'gang "{gang.gang.name}"'
-    yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
+    total = sum(pods.replicas for pods in all_pods(gang.root))
+    if total > 1 or not serves(gang.gang):  # copies of one pod wait for nobody
+        yield Need("gang", total, (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
     # Several ComputeDomains that `computeDomain: group` requests are another need than several that `auto` results in.
@@ -283,14 +285,18 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     folded = any(pods.copies > 1 for pods in all_pods(gang.root))
+    apart = gang.copies == 1  # one object that makes copies ends and restarts each by itself
     for feature, key, amount in (
-        ("lead", "lead", 1 if spec.lead else None),
-        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False else None),
+        ("lead", "lead", 1 if spec.lead and apart else None),
+        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False and apart else None),
         ("barrier", "barrier", 1 if spec.barrier != "none" else None),
         ("barrier-of-copies", "barrier", 1 if spec.barrier == "group" and folded else None),
-        ("restarts", "maxRestarts", spec.max_restarts or None),
+        ("restarts", "maxRestarts", (spec.max_restarts if apart else 0) or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("clients", "service", 1 if spec.service else None),
+        ("autoscale", "autoscale", spec.autoscale.max_replicas if spec.autoscale else None),
+        ("rollout", "rollout", 1 if spec.rollout else None),
     ):
         if amount is not None:
             yield Need(feature, amount, (*gang.route, key), subject=subject)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import (
+    ENDING,
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
-    NO_SERVICE,
     Piece,
+    copies_spec,
     instances,
     job_spec,
     meta,
@@ -56,7 +57,7 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
-    NO_SERVICE,
+    *ENDING,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",
@@ -99,6 +100,10 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods, pods.total, piece.template),
+                **(
+                    copies_spec(gang, pods, piece.template)
+                    if gang.copies > 1
+                    else job_spec(gang, pods, pods.total, piece.template)
+                ),
             },
         }

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.kinds import (
+    ENDING,
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
-    NO_SERVICE,
     Piece,
     instances,
     job_spec,
@@ -60,7 +60,7 @@ SUPPORT = (
     Support("retries"),
     Support("gang-retries"),
     ENDS,
-    NO_SERVICE,
+    *ENDING,
     Support("adopt"),
     *name_rows(
         "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and this name has at most 63 characters"

@@ -7,14 +7,13 @@ leader. Read from LWS 0.7 to 0.9: pkg/controllers, pkg/webhooks and pkg/utils/po
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from bayplan.kube.kinds import NO_JOBS, Piece, before, instances, meta, name_rows
+from bayplan.kube.kinds import NO_JOBS, Piece, autoscaler, before, instances, meta, name_rows, replicas, rollout
 from bayplan.kube.ranks import Numbers, running_on
 from bayplan.model.backend import Support, never, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
-from bayplan.model.workflow import Rollout, varies
+from bayplan.model.workflow import varies
 
 TITLE = "LeaderWorkerSet"
 SERVICE = False
@@ -32,7 +31,9 @@ HASH = "-xxxxxxxxxx"
 
 SUPPORT = (
     *NO_JOBS,
-    never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
+    Support("autoscale"),
+    Support("rollout"),
+    Support("new-versions"),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates", up_to=2),
@@ -87,9 +88,9 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
         "metadata": meta(workload.name, *(each.owner for each in parts)),
         "spec": {
             **parts[0].owner.spec,
-            **({} if gang.gang.autoscale else {"replicas": gang.gang.replicas}),
+            **replicas(workload),
             "startupPolicy": "LeaderCreated",
-            "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": _rollout(gang)},
+            "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": rollout(gang)},
             "leaderWorkerTemplate": {
                 "size": sum(pods.total for pods in all_pods(gang.root)),
                 "restartPolicy": "RecreateGroupOnPodRestart",
@@ -97,8 +98,4 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             },
         },
     }
-
-
-def _rollout(gang: GangPlan) -> dict[str, Any]:
-    surge, unavailable = gang.gang.rollout or Rollout()
-    return {"maxUnavailable": unavailable, "maxSurge": surge}
+    yield from autoscaler(workload, parts[0].owner.labels, API_VERSION, "LeaderWorkerSet")

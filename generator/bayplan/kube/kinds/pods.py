@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import NAME_COLUMN, NO_SERVICE, Piece, instances, meta, name_rows, pod_deadline, services
+from bayplan.kube.kinds import ENDING, NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
@@ -62,7 +62,7 @@ SUPPORT = (
         report="warning",
     ),
     Support("always-restart"),
-    NO_SERVICE,
+    *ENDING,
     never(
         "adopt",
         "a pod is only a part of its gang, so it cannot own the gang's objects",

@@ -48,6 +48,11 @@ SUPPORT = (
     never("service", "a Slurm job ends", "use a scheduler of Kubernetes, such as `-s slurm-bridge`"),
     never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
     never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),
+    never(
+        "clients",
+        "Slurm knows no Services: clients reach a task by the name of its node",
+        "remove `service`, or use a scheduler of pods",
+    ),
     Support("pod-name-length"),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import NO_SERVICE, Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never, not_yet_here
@@ -65,7 +65,7 @@ SUPPORT = (
         report="warning",
     ),
     Support("always-restart"),
-    NO_SERVICE,
+    *ENDING,
     not_yet_here(
         "adopt",
         "only a JobSet owns the objects of its gang",

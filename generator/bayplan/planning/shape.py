@@ -331,6 +331,8 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
 def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
     and all of their pods."""
+    from bayplan.kube.kinds.podcliqueset import mixes_versions  # only few workflows need it
+
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
@@ -339,7 +341,7 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
         if gang.gang.hosts:
             yield Need("pod-names", 1, (*gang.route, "hosts"), subject=subject)
         return
-    if kind in SERVING and one_version(gang):
+    if kind in SERVING and one_version(gang) and not (kind == GROVE and not mixes_versions(gang)):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2:

@@ -266,7 +266,9 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     return Outcome(None if has_errors(findings) else whole, findings)
 
 
-def _closed(one: Object, every: Sequence[Injected], requested: Route) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
+def _closed(
+    one: Object, every: Sequence[Injected], requested: Route
+) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
     """The marks in the fields of an object of Grove itself. W517: constraints that only new objects can have; W518:
     marks for which it has no field."""
     (whole,) = every

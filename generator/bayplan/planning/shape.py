@@ -192,8 +192,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    serving = any(serves(gang.gang) for gang in copies[0])
-    kinds = tuple(requested) or (_services(target) if serving else offer.kinds)
+    kinds = tuple(requested) or (_serving(copies[0][0], target) if serves(copies[0][0].gang) else offer.kinds)
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
@@ -207,9 +206,11 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
-def _services(target: Target) -> tuple[str, ...]:
-    """The kinds of services that `workload: auto` tries. Grove is only for clusters whose topology names it."""
-    return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
+def _serving(gang: GangPlan, target: Target) -> tuple[str, ...]:
+    """The kinds of services to try: a Deployment only for copies of one pod, Grove only if the topology names it."""
+    single = sum(pods.total for pods in all_pods(gang.root)) == 1
+    left_out = {*(() if single else (SINGLE,)), *(() if target.versions.get("grove") else (GROVE,))}
+    return tuple(kind for kind in SERVING if kind not in left_out)
 
 
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:

@@ -137,9 +137,9 @@ def says_its_plan(case: golden.Case) -> bool:
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
     alone = single.intent(planned.plan, planned.shape, case.backend, planned.target)
     read = oracle.read(single.others(documents))
-    meant = sorted(
-        oracle.intent(single.grouped(planned.plan, planned.shape), planned.target), key=lambda gang: gang.name
-    )
+    plans = single.grouped(planned.plan, planned.shape)
+    intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
+    meant = sorted(intents, key=lambda gang: gang.name)
     some = bool(read.value or alone) and single.read(documents, case.backend) == alone
     return not read.diagnostics and some and list(read.value or ()) == meant
 

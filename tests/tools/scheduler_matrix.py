@@ -12,7 +12,8 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, PLACED, TITLES
+from bayplan.model.existing import FEATURES as PLACING
+from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
 
@@ -69,7 +70,6 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "workload-job": "Job",
         "workload-pods": "bare pods",
         "workload-volcano-job": "Volcano Job",
-        "workload-lws": "LeaderWorkerSet",
         "workload-sbatch": "sbatch script",
     },
     "lifecycle": {
@@ -88,9 +88,25 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "always-restart": "`restartPolicy: Always`",
         "adopt": "`cleanup: adopt`",
         "pod-name-length": "length of generated pod names",
+        "service": "`lifecycle: service`",
+        "clients": "`service`",
+    },
+    "services": {
+        "end": "`lifecycle: job`",
+        "pod-templates": "several podSets in a copy",
+        "leader": "several leaders in a copy",
+        "pods-a-copy": "several pods in a copy",
+        "missing-pods": "`minReplicas` of a group or podSet",
+        "pod-names": "`hosts`",
+        "autoscale": "`autoscale`",
+        "rollout": "`rollout`",
+        "new-versions": "a new version of ranks by itself",
     },
 }
-"""Mark of a table -> its features, with the title of each. The workload kind decides about the last."""
+"""Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
+
+SERVICES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
+"""Kinds of services, which the scheduler places like those that exist already."""
 
 COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
 """Components other than the scheduler that bound what it supports."""
@@ -117,8 +133,17 @@ def pages() -> dict[Path, dict[str, str]]:
     tables = {
         mark: table(["feature", *heads, "code"], (_row(feature, title, backends) for feature, title in rows.items()))
         for mark, rows in TABLES.items()
-        if mark != "lifecycle"
+        if mark not in ("lifecycle", "services")
     }
+    placed = ((title, *_placed(kind, backends), PLACING[f"place-{kind}"].code) for kind, title in WRITTEN.items())
+    tables["kinds"] += "\n" + "\n".join(table((), placed).splitlines()[2:])
+    tables["services"] = table(
+        ["feature", *SERVICES.values(), "code"],
+        (
+            (title, *(_of_kind(feature, kind) for kind in SERVICES), FEATURES[feature].code)
+            for feature, title in TABLES["services"].items()
+        ),
+    )
     tables["lifecycle"] = table(
         ["feature", *KIND_NAMES.values(), "code"],
         (
@@ -137,6 +162,21 @@ def pages() -> dict[Path, dict[str, str]]:
     tables["existing"] = table(["workload", *heads], _existing(backends))
     own = {FOLDER / f"{each.declared.name}.md": {"losses": _own(each)} for each in backends}
     return {MATRIX: tables, **own}
+
+
+WRITTEN = {**SERVICES, SINGLE_PODS: SERVICES["deployment"]}
+del WRITTEN["deployment"]
+
+
+def _placed(kind: str, backends: Sequence[Backend]) -> Iterator[str]:
+    """Whether each scheduler places a kind that bayplan writes."""
+    return (_existing_cell(each, f"place-{kind}") for each in backends)
+
+
+def _of_kind(feature: str, kind: str) -> str:
+    """The support of a kind; a dash if it never needs the feature."""
+    rows = [row for row in KINDS[kind].SUPPORT if row.feature == feature]
+    return summed(rows, kind, _unit(feature)) if rows else "-"
 
 
 def page(path: Path, text: str) -> str:

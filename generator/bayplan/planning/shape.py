@@ -187,8 +187,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    serving = any(serves(gang.gang) for gang in copies[0])
-    kinds = tuple(requested) or (tuple(kind for kind in SERVING if kind in KINDS) if serving else offer.kinds)
+    kinds = tuple(requested) or (_serving(copies[0][0]) if serves(copies[0][0].gang) else offer.kinds)
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
@@ -200,6 +199,12 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         notes = _why_not(candidates[0][0], offer, target)
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, least)
+
+
+def _serving(gang: GangPlan) -> tuple[str, ...]:
+    """The kinds of services to try: a Deployment only for copies of one pod."""
+    single = sum(pods.total for pods in all_pods(gang.root)) == 1
+    return tuple(kind for kind in SERVING if single or kind != SINGLE)
 
 
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
@@ -331,7 +336,7 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     if kind in SERVING and one_version(gang):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
-    if len(parts) == 2:
+    if len(parts) == 2 and kind != "statefulset":  # which has one template
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
     units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
     for optional in {each.route: each for each in units}.values():

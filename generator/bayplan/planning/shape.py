@@ -10,7 +10,6 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import CONTROLLED, KINDS, SERVING, SINGLE, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
     GangPlan,
@@ -237,6 +236,8 @@ def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
 def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
     """The row that decides whether the scheduler supports the kind."""
     if workload.kind in CONTROLLED:
+        from bayplan.model.existing import SINGLE_PODS  # only few workflows need it
+
         placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
         return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
     return find_row(_kind_need(workload), offer.rows, target)

@@ -122,6 +122,15 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
             yield from _task_pods(each, given)
+        elif each["kind"] == "MPIJob":
+            for kind, replicas in each["spec"]["mpiReplicaSpecs"].items():
+                names = (
+                    [name + "-launcher"]
+                    if kind == "Launcher"
+                    else [f"{name}-worker-{n}" for n in range(replicas["replicas"])]
+                )
+                for one in names:
+                    yield _pod(one, f"{one}.{name}", replicas["template"], given)
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""

@@ -55,7 +55,7 @@ def _documents(replicas: int, kind: str = "auto", /, **env: str) -> list[dict[st
 def test_each_kind_of_workload_has_the_launcher(kind: str) -> None:
     for pod in pods(_documents(2, kind)):
         (container,) = pod.spec["containers"]
-        assert container["command"][:3] == ["sh", "/etc/mpi/launch", "mpirun"]
+        assert container["command"][:3] == ["sh", "/etc/mpi-launcher/launch", "mpirun"]
         assert {"name": "mpi-ssh", "secret": {"secretName": "train-mpi", "optional": True}} in pod.spec["volumes"]
         assert (pod.env["MPI_SLOTS"], pod.env["MPI_ADDRESS"], pod.env["NNODES"]) == ("2", "<status.podIP>", "2")
 
@@ -150,7 +150,7 @@ def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: st
 def test_pods_without_the_key_fail_with_the_reason(tmp_path: Path) -> None:
     lines = _run(tmp_path, 2, "pods", FLAVOR="no key")
     assert lines[:2] == ["status 1"] * 2
-    assert sum("/etc/mpi/ssh has no key" in line for line in lines) == 2
+    assert sum("/etc/mpi-launcher/ssh has no key" in line for line in lines) == 2
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")

@@ -29,8 +29,13 @@ TITLES: Mapping[str, str] = {
     "rayjob": "a RayJob",
     "volcano-job": "a Volcano Job",
     "pod": "a bare Pod",
+    "podcliqueset": "a PodCliqueSet",
+    "dynamographdeployment": "a DynamoGraphDeployment",
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
+
+OF_GROVE = ("podcliqueset", "dynamographdeployment")
+"""Kinds whose pods Grove makes, with gangs of its own."""
 
 SOLE = "sole-deployment"
 """A Deployment of one pod, which needs no gang."""

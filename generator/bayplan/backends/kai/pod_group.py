@@ -298,9 +298,10 @@ def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """One Topology for each list of levels, and the queues that the topology file names."""
-    from bayplan.topologies.kai import write_queues  # only cluster objects need it
+    from bayplan.backends.kai.grove import bindings  # only cluster objects need them
+    from bayplan.topologies.kai import write_queues
 
-    return (*_topologies(topology, target), *write_queues(topology))
+    return (*_topologies(topology, target), *bindings(topology, target), *write_queues(topology))
 
 
 def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:

@@ -8,7 +8,19 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, GROVE, JOB, KINDS, MPIJOB, SBATCH, SERVING, SINGLE, Kind, instances
+from bayplan.kube.kinds import (
+    CONTROLLED,
+    GROVE,
+    JOB,
+    KINDS,
+    MPIJOB,
+    SBATCH,
+    SERVING,
+    SINGLE,
+    STATEFULSET,
+    Kind,
+    instances,
+)
 from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
 from bayplan.kube.shell import table_of_rows
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
@@ -249,8 +261,12 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
         folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     first = every[0]
-    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
-    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+    varying = kind != STATEFULSET and (varies(first.gang) or (kind == GROVE and makes_channels(plan.topology)))
+    if (
+        kind in SERVING
+        and (kind != STATEFULSET or len(every) == 1)
+        and (varying or len(every) == 1 or not first.compute_domains)
+    ):
         yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
     if kind not in SERVING or not (varying or len(every) == 1):
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
@@ -498,7 +514,7 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     if kind in SERVING and one_version(gang):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
-    if len(parts) == 2 and kind != "statefulset":  # which has one template
+    if len(parts) == 2 and kind != STATEFULSET:  # which has one template
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
     units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
     for optional in {each.route: each for each in units}.values():

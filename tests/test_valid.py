@@ -27,7 +27,8 @@ ORDER = (
     {"CompositePodGroup"},
     {"PodGroup"},
     {"Service"},
-    {"Pod", "Job", "JobSet"},
+    {"Pod", "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "PodCliqueSet", "MPIJob", "TrainJob"},
+    {"HorizontalPodAutoscaler"},
 )
 """Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
 

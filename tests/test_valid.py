@@ -21,12 +21,23 @@ from tools.golden import SCRIPTS, Case, cases, documents, read, texts
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 ORDER = (
-    {"Topology", "ClusterNetworkTopology", "HyperNode", "ResourceFlavor", "ClusterQueue", "Queue", "LocalQueue"},
+    {
+        *(
+            "Topology",
+            "ClusterNetworkTopology",
+            "ClusterTopologyBinding",
+            "HyperNode",
+            "ResourceFlavor",
+            "ClusterQueue",
+        ),
+        *("Queue", "LocalQueue"),
+    },
     {"ServiceAccount", "Role", "RoleBinding", "ComputeDomain", "ResourceClaimTemplate", "ConfigMap"},
     {"Workload"},
     {"CompositePodGroup"},
     {"PodGroup"},
     {"Service"},
+    {"TrainingRuntime"},
     {"Pod", "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "PodCliqueSet", "MPIJob", "TrainJob"},
     {"HorizontalPodAutoscaler"},
 )

@@ -24,8 +24,11 @@ NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native":
 
 SERVICE_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
 
-PLACED_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", SINGLE_PODS: "Deployment"}
-"""Kinds of services, as rows for existing workloads call them."""
+OPERATED_NAMES = {"mpijob": "MPIJob", "trainjob": "TrainJob"}
+"""Kinds of jobs of which an operator makes the pods."""
+
+PLACED_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", SINGLE_PODS: "Deployment", **OPERATED_NAMES}
+"""Kinds that are placed like existing workloads, as rows for these call them."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
 
@@ -107,10 +110,21 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "pod-names": "`hosts`",
         "barrier": "`barrier`",
     },
+    "operators": {
+        "pod-templates": "podSets of a gang",
+        "one-launcher": "gangs without a launcher, or with groups",
+        "missing-pods": "`minReplicas` of a podSet or group",
+    },
 }
 """Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
 
-COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
+COMPONENTS = {
+    "jobset": "JobSet",
+    "lws": "LeaderWorkerSet",
+    "kubernetes": "Kubernetes",
+    "trainer": "Trainer",
+    "mpiOperator": "mpi-operator",
+}
 """Components other than the scheduler that bound what it supports."""
 
 UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "Jobs", "level-count": "levels"}
@@ -135,7 +149,7 @@ def pages() -> dict[Path, dict[str, str]]:
     tables = {
         mark: table(["feature", *heads, "code"], (_row(feature, title, backends) for feature, title in rows.items()))
         for mark, rows in TABLES.items()
-        if mark not in ("lifecycle", "services")
+        if mark not in ("lifecycle", "services", "operators")
     }
     tables["kinds"] += "".join(
         "\n| " + " | ".join((title, *(_existing_cell(each, f"place-{kind}") for each in backends), "F740")) + " |"
@@ -146,6 +160,22 @@ def pages() -> dict[Path, dict[str, str]]:
         (
             (title, *(_service_cell(feature, kind) for kind in SERVICE_NAMES), FEATURES[feature].code)
             for feature, title in TABLES["services"].items()
+        ),
+    )
+    operated = {**TABLES["operators"], **TABLES["lifecycle"]}
+    tables["operators"] = table(
+        ["feature", *OPERATED_NAMES.values(), "code"],
+        (
+            (title, *(_service_cell(feature, kind) for kind in OPERATED_NAMES), FEATURES[feature].code)
+            for feature, title in operated.items()
+        ),
+    )
+    tables["operators-losses"] = table(
+        ["workload kind", "feature", "supported", "reason"],
+        (
+            (called, *row[1:])
+            for kind, called in OPERATED_NAMES.items()
+            for row in _losses(KINDS[kind].SUPPORT, called, kind)
         ),
     )
     tables["lifecycle"] = table(

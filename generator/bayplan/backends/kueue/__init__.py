@@ -279,8 +279,7 @@ KINDS = (
     Support("late-launcher", component="mpiOperator", since="0.8"),
     not_yet_upstream(
         "late-launcher",
-        "mpi-operator below 0.8 does not pass on to the launcher's Job the nodes that Kueue chooses when it starts the"
-        " MPIJob",
+        "Kueue chooses nodes when the launcher's Job is there already, and mpi-operator below 0.8 does not change it",
         "target mpi-operator 0.8 or later, or use `workload: jobset`",
     ),
     Support("workload-jobset", up_to=8),

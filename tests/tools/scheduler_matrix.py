@@ -12,7 +12,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, PLACED, TITLES
+from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
 
@@ -21,6 +21,11 @@ MATRIX = FOLDER / "README.md"
 
 NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native": "native", "none": "none"}
 """Schedulers that are not called by their capitalized name."""
+
+SERVICE_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
+
+PLACED_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", SINGLE_PODS: "Deployment"}
+"""Kinds of services, as rows for existing workloads call them."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
 
@@ -69,7 +74,6 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "workload-job": "Job",
         "workload-pods": "bare pods",
         "workload-volcano-job": "Volcano Job",
-        "workload-lws": "LeaderWorkerSet",
         "workload-sbatch": "sbatch script",
     },
     "lifecycle": {
@@ -86,11 +90,25 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "deadline": "`activeDeadlineSeconds`",
         "ttl": "`ttlSecondsAfterFinished`",
         "always-restart": "`restartPolicy: Always`",
+        "service": "`lifecycle: service`",
         "adopt": "`cleanup: adopt`",
         "pod-name-length": "length of generated pod names",
     },
+    "services": {
+        "end": "`lifecycle: job`",
+        "clients": "`service`",
+        "autoscale": "`autoscale`",
+        "rollout": "`rollout`",
+        "new-versions": "new versions of pods with ranks",
+        "pod-templates": "podSets of a copy",
+        "leader": "pods of a first podSet beside another one",
+        "pods-a-copy": "pods of a copy",
+        "missing-pods": "`minReplicas` of a podSet or group",
+        "pod-names": "`hosts`",
+        "barrier": "`barrier`",
+    },
 }
-"""Mark of a table -> its features, with the title of each. The workload kind decides about the last."""
+"""Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
 
 COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
 """Components other than the scheduler that bound what it supports."""
@@ -117,8 +135,19 @@ def pages() -> dict[Path, dict[str, str]]:
     tables = {
         mark: table(["feature", *heads, "code"], (_row(feature, title, backends) for feature, title in rows.items()))
         for mark, rows in TABLES.items()
-        if mark != "lifecycle"
+        if mark not in ("lifecycle", "services")
     }
+    tables["kinds"] += "".join(
+        "\n| " + " | ".join((title, *(_existing_cell(each, f"place-{kind}") for each in backends), "F740")) + " |"
+        for kind, title in PLACED_NAMES.items()
+    )
+    tables["services"] = table(
+        ["feature", *SERVICE_NAMES.values(), "code"],
+        (
+            (title, *(_service_cell(feature, kind) for kind in SERVICE_NAMES), FEATURES[feature].code)
+            for feature, title in TABLES["services"].items()
+        ),
+    )
     tables["lifecycle"] = table(
         ["feature", *KIND_NAMES.values(), "code"],
         (
@@ -137,6 +166,12 @@ def pages() -> dict[Path, dict[str, str]]:
     tables["existing"] = table(["workload", *heads], _existing(backends))
     own = {FOLDER / f"{each.declared.name}.md": {"losses": _own(each)} for each in backends}
     return {MATRIX: tables, **own}
+
+
+def _service_cell(feature: str, kind: str) -> str:
+    """A kind without a row for a feature never needs it."""
+    rows = [row for row in KINDS[kind].SUPPORT if row.feature == feature]
+    return summed(rows, kind, _unit(feature)) if rows else "yes"
 
 
 def page(path: Path, text: str) -> str:

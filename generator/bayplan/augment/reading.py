@@ -39,7 +39,7 @@ from bayplan.kube.pod import APART, EXCLUSIVE, REQUIRED, WHOLE_NODE
 from bayplan.kube.workloads import REFUSED, WORKLOADS
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.manifest import Object, Shape, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
+from bayplan.model.plan import MOST_GANGS, ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.topology import HOST, ClusterTopology
 from bayplan.model.workflow import GANGS, Gang, Group, Placement, PodSet, Workflow
 from bayplan.pipeline import CheckedTopology, Origins, Planned
@@ -133,10 +133,11 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
             continue  # it counts as an occupant
         elif (group(one), kind(one)) in WORKLOADS:
-            read = WORKLOADS[group(one), kind(one)](one, request.objects)
-            templates = read.value or _lenient(one, request.objects)
+            scaled = _scaled(one, request.objects)
+            read = WORKLOADS[group(one), kind(one)](scaled, request.objects)
+            templates = read.value or _lenient(scaled, request.objects)
             if templates and grove.is_grove(one):
-                cliques, groups = grove.made(one, request.objects, cluster.topology)
+                cliques, groups = grove.made(scaled, request.objects, cluster.topology)
                 pods += (each for clique in cliques for each in _pods(clique, cluster))
                 objects += groups
                 continue
@@ -241,10 +242,43 @@ def _lenient(one: Object, beside: Sequence[Object]) -> WorkloadTemplates | None:
 
     if kind(one) not in ("JobSet", "Deployment", "StatefulSet") or not name(one):
         return None
-    own = (parts.slot(one, "worker", ("spec", "template")),)
+    own = (parts.slot(one, "worker", TEMPLATE),)
     slots = tuple(kubernetes.slots(one, kubernetes.SPEC)) if kind(one) == "JobSet" else own
     sound = tuple(each for each in slots if isinstance(each, TemplateSlot) and each.total)
-    return WorkloadTemplates(kind(one).lower(), one, sound) if len(sound) == len(slots) else None
+    if len(sound) != len(slots):
+        return None
+    copies = sum(each.total for each in sound) if kind(one) == "Deployment" and not _grouped(one) else 1
+    if 1 < copies <= MOST_GANGS:
+        return WorkloadTemplates("deployment", one, (sound[0]._replace(replicas=1),), copies)
+    return WorkloadTemplates(kind(one).lower(), one, sound)
+
+
+TEMPLATE = ("spec", "template")
+GROUP_KEYS = ("pod-group-name", "scheduling.k8s.io/group-name", "pod-group.scheduling.sigs.k8s.io")
+"""Annotations and labels by which pods name a PodGroup of KAI, Volcano or Koordinator."""
+
+
+def _grouped(one: Object) -> bool:
+    """Whether the pods of a Deployment name a group. Otherwise each is scheduled by itself."""
+    marks = [mapping(one.data, *TEMPLATE, "metadata", word) for word in ("labels", "annotations")]
+    return any(key in each for each in marks for key in GROUP_KEYS) or bool(
+        get(one.data, *TEMPLATE, "spec", "schedulingGroup") or get(one.data, *TEMPLATE, "spec", "workloadRef")
+    )
+
+
+def _scaled(one: Object, objects: Sequence[Object]) -> Object:
+    """The workload with the fewest copies that its autoscaler keeps, if it states no number of them."""
+    if get(one.data, "spec", "replicas") is not None:
+        return one
+    for each in objects:
+        target = mapping(each.data, "spec", "scaleTargetRef")
+        if kind(each) == "HorizontalPodAutoscaler" and (text(target, "kind"), text(target, "name")) == (
+            kind(one),
+            name(one),
+        ):
+            least = get(each.data, "spec", "minReplicas")
+            return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "replicas": least or 1}})
+    return one
 
 
 def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]:
@@ -542,6 +576,10 @@ def _below(branch: Branch) -> Iterator[Member]:
         yield from _below(each)
 
 
+SERVERS = ("LeaderWorkerSet", "StatefulSet", "Deployment")
+"""Kinds whose pods never end, so that all copies run at the same time."""
+
+
 def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Object]) -> Outcome[Built]:
     """The workflow. Alike gangs whose names differ only in their number are copies of one."""
     gangs: list[Gang] = []
@@ -563,7 +601,7 @@ def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Objec
             own,
             after,
             whole.placement,
-            workload="lws" if all(kind(each.found.workload) == "LeaderWorkerSet" for each in members) else "auto",
+            lifecycle="service" if all(kind(each.found.workload) in SERVERS for each in members) else "job",
             rendezvous="none",
             compute_domain="never",
             groups=whole.groups,

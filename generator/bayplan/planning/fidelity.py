@@ -147,7 +147,9 @@ def _repeated(pool: Pool, depth: int) -> str:
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     subject = f'gang "{gang.gang.name}"'
-    yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
+    total = sum(pods.replicas for pods in all_pods(gang.root))
+    if total > 1 or not serves(gang.gang):  # copies of one pod wait for nobody
+        yield Need("gang", total, (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
     # Several ComputeDomains that `computeDomain: group` requests are another need than several that `auto` results in.

@@ -94,7 +94,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
         return place_cliques(plan, workload, target)
     if single_pods(shape):
-        return alone(plan, _of_single_pods(plan, plan.gangs[0]))
+        return alone(plan, _of_single_pods(plan, plan.gangs[0], target))
     one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
     if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
@@ -136,15 +136,15 @@ def _timings(gang: GangPlan, target: Target) -> dict[str, str]:
     return {annotation: str(own[key]) for key, annotation in TIMED.items() if key in own}
 
 
-def _of_single_pods(plan: Plan, gang: GangPlan) -> Marks:
+def _of_single_pods(plan: Plan, gang: GangPlan, target: Target) -> Marks:
     """KAI's podgrouper makes a PodGroup of each pod of a Deployment (`deployment_grouper.go`, v0.10.0 to v0.17.0).
 
     Without a priority class it gives them that of inference, whose pods KAI does not preempt.
     """
     queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
-    labels = {**queue, **_preemptibility(gang)}
     scheduler = plan.topology.scheduler_name("kai", pod_group.SCHEDULER)
-    return Marks(Meta(queue), pod=PodParts(labels=labels, spec={"schedulerName": scheduler}))
+    owner = Meta({**queue, **_preemptibility(gang)}, _timings(gang, target))
+    return Marks(owner, pod=PodParts(labels=queue, spec={"schedulerName": scheduler}))
 
 
 def _absent(*keys: str) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SPEC, common_parts, lower
+from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SCHEDULER, SPEC, common_parts, lower
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.backend import Support
@@ -69,7 +69,7 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     """The PodGroup that pods name, its gang group, and the layers of its network-topology-spec."""
     called = found.label(POD_GROUP)
     if not called:
-        return None
+        return single(found, beside.topology.scheduler_name("koordinator", SCHEDULER), found.label(QUOTA))
     group = beside.find("scheduling.sigs.k8s.io", "PodGroup", found, called)
     if group is None:
         return missing(found, "PodGroup", called)

@@ -27,7 +27,14 @@ SUPPORT: tuple[Support, ...] = (
         "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
         report="info",
     ),
-    *carries("place", SINGLE_PODS, component="slurmBridge", since="1.2"),
+    approximate(
+        f"place-{SINGLE_PODS}",
+        "Slurm ends the job of each pod at the time limit of its partition, and the pod starts again",
+        "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
+        report="info",
+        component="slurmBridge",
+        since="1.2",
+    ),
     not_yet_upstream(
         f"place-{SINGLE_PODS}",
         "slurm-bridge below 1.2 schedules no pods of a Deployment, because its ClusterRole cannot read Deployments",
@@ -66,7 +73,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     group = next(filter(None, (beside.find(api, "PodGroup", found, called) for api in kinds)), None)
     if called and group is None:
         return missing(found, "PodGroup", called)
-    partition = text(group.data, "metadata", "annotations", f"{PREFIX}partition") if group else ""
+    key = f"{PREFIX}partition"
+    partition = text(group.data, "metadata", "annotations", key) if group else found.own(key)
     return Outcome(of_labels(found)._replace(queue=partition))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import gang_labels
+from bayplan.kube.kinds import SINGLE, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import templates
 from bayplan.model.backend import Need
@@ -123,7 +123,9 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that have the right nodes."""
-    return (*_served_api(plan, target), *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
+    grouped = any(each.kind != SINGLE for each in shape.workloads)
+    served = _served_api(plan, target) if grouped else ()
+    return (*served, *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
 
 
 def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:

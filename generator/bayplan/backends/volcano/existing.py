@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
@@ -129,7 +129,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         return Outcome(_of_job(found))
     called = found.annotation(pod_group.POD_GROUP)
     if not called:
-        return None
+        name = beside.topology.scheduler_name("volcano", pod_group.SCHEDULER)
+        return single(found, name, found.annotation(QUEUE))
     group = beside.find("scheduling.volcano.sh", "PodGroup", found, called)
     if group is None:
         return missing(found, "PodGroup", called)

@@ -22,9 +22,19 @@ MATRIX = FOLDER / "README.md"
 NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native": "native", "none": "none"}
 """Schedulers that are not called by their capitalized name."""
 
-SERVICE_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
+SERVICE_NAMES = {
+    "lws": "LeaderWorkerSet",
+    "statefulset": "StatefulSet",
+    "deployment": "Deployment",
+    "podcliqueset": "PodCliqueSet",
+}
 
-PLACED_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", SINGLE_PODS: "Deployment"}
+PLACED_NAMES = {
+    "lws": "LeaderWorkerSet",
+    "statefulset": "StatefulSet",
+    SINGLE_PODS: "Deployment",
+    "podcliqueset": "PodCliqueSet",
+}
 """Kinds of services, as rows for existing workloads call them."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
@@ -119,7 +129,7 @@ UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "J
 CUTS = {
     "copies": ("groups of whole Jobs of a replicatedJob", ("jobset", "trainjob")),
     "ranks": ("groups of consecutive ranks (`group-size`)", (*(k for k in TITLES if k != "pod"), LED)),
-    "gangs": ("several gangs from one pod template", ("lws",)),
+    "gangs": ("several gangs from one pod template", ("lws", "podcliqueset")),
 }
 
 

@@ -222,7 +222,7 @@ SUPPORT = (
     ),
     approximate(
         "grove-scaled",
-        "Grove makes a gang of its own of each replica beyond `minReplicas`, so it may be in another domain of the"
+        "Grove makes a gang of its own of each replica beyond `minReplicas`, so KAI may choose another domain of the"
         " level around its group (Grove#648)",
         "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
         " require a level only on the group",

@@ -114,7 +114,12 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 }
 """Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
 
-SERVICES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
+SERVICES = {
+    "lws": "LeaderWorkerSet",
+    "statefulset": "StatefulSet",
+    "deployment": "Deployment",
+    "podcliqueset": "PodCliqueSet",
+}
 """Kinds of services, which the scheduler places like those that exist already."""
 
 COMPONENTS = {
@@ -132,7 +137,7 @@ UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "J
 CUTS = {
     "copies": ("groups of whole Jobs of a replicatedJob", ("jobset", "trainjob")),
     "ranks": ("groups of consecutive ranks (`group-size`)", (*(k for k in TITLES if k != "pod"), LED)),
-    "gangs": ("several gangs from one pod template", ("lws",)),
+    "gangs": ("several gangs from one pod template", ("lws", "podcliqueset")),
 }
 
 

@@ -64,7 +64,10 @@ def test_a_field_is_the_schema_the_model_and_the_stages_that_act_on_it() -> None
 
 def test_the_new_field_is_explained(copy: Path) -> None:
     printed = bayplan(copy, "explain", "terminationMessagePath").stdout
-    assert "workflow.spec.defaults.terminationMessagePath: string\n\nThe file with the last words of the container." in printed
+    assert (
+        "workflow.spec.defaults.terminationMessagePath: string\n\nThe file with the last words of the container."
+        in printed
+    )
     assert "example: /tmp/error\n\nalso:\n" in printed
 
 

@@ -42,6 +42,14 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
         yield from security.check(definition, cluster)
 
 
+def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
+    """W367 to W371. Loaded only if a gang serves clients."""
+    if any(gang.service or gang.autoscale for gang in definition.gangs):
+        from bayplan.checks import services
+
+        yield from services.check(definition)
+
+
 def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
     """W338 to W344. Loaded only if a podSet has volumes, looks values up, or has other containers or probes."""
     if any(has_own_fields(place.pods) for place in pod_sets(definition)):
@@ -53,11 +61,14 @@ def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
+    workflow.check_matrix,
     workflow.check_dependencies,
+    workflow.check_services,
     workflow.check_hosts,
     templates.check_template,
     templates.check_amounts,
     workflow.check_data,
+    check_clients,
     check_pods,
 )
 """Checks of a workflow without a topology."""
@@ -81,7 +92,6 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     references.check,
     references.check_levels,
     accelerators.check,
-    references.check_pending,
     templates.check_cards,
     attachments.check,
     check_address_room,

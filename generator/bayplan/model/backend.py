@@ -101,6 +101,10 @@ class Feature(NamedTuple):
     firm: bool = False
 
 
+LIMITED, UNLIMITED = "limited-copies", "unlimited-copies"
+"""Features of schedulers for which one Indexed Job, or one job array of Slurm, makes all copies of a gang. Without an
+exact row, each copy has objects of its own. Only approximate rows are reported."""
+
 FEATURES: Mapping[str, Feature] = {
     "gang": Feature("gangs that start as a whole", "pods", "F615"),
     "group-depth": Feature("nested groups with a level each", "nested levels", "F638"),
@@ -143,6 +147,12 @@ FEATURES: Mapping[str, Feature] = {
     "deadline": Feature("a deadline (`activeDeadlineSeconds`)", code="F609"),
     "ttl": Feature("removal after the end (`ttlSecondsAfterFinished`)", code="F610"),
     "always-restart": Feature("pods that always restart (`restartPolicy: Always`)", code="F611", firm=True),
+    "clients": Feature("Services for clients (`service`)", code="F773"),
+    "autoscale": Feature("copies that an autoscaler adds and removes (`autoscale`)", code="F774"),
+    "rollout": Feature("copies that change one after another (`rollout`)", code="F775"),
+    "new-versions": Feature("new versions that replace ranks by themselves", code="F775"),
+    "pods-a-copy": Feature("several pods in each copy", "pods", "F776", True),
+    "pod-names": Feature("pods with names (`hosts`)", code="F776", firm=True),
     "label-key-length": Feature("long keys of level labels", "characters", "F623", True),
     "node-name-length": Feature("long node names", "characters", "F612"),
     "level-count": Feature("many levels in one pool", "levels with the host level", "F614", True),
@@ -150,10 +160,17 @@ FEATURES: Mapping[str, Feature] = {
     "workload-job": Feature("Jobs", "podSets", "F616"),
     "workload-jobset": Feature("JobSets", "podSets", "F616"),
     "workload-pods": Feature("bare pods", code="F616"),
-    "workload-lws": Feature("LeaderWorkerSets", code="F616"),
     "workload-volcano-job": Feature("Volcano Jobs", code="F616"),
     "workload-sbatch": Feature("sbatch scripts", code="F616"),
+    "service": Feature("gangs that never end (`lifecycle: service`)", code="F769", firm=True),
+    "end": Feature("gangs that end (`lifecycle: job`)", code="F769", firm=True),
+    "pod-templates": Feature("several pod templates in each copy", "pod templates", "F770", True),
+    "leader": Feature("a first podSet of several pods beside another one", "pods", "F770", True),
+    "missing-pods": Feature("copies that start without some pods (`minReplicas`)", code="F772", firm=True),
+    "one-launcher": Feature("gangs other than one podSet with a launcher", code="F781", firm=True),
     "adopt": Feature("cleanup by adoption (`cleanup: adopt`)", code="F621"),
+    LIMITED: Feature("one object for all copies of a gang, with `atOnce`", "copies", "F768"),
+    UNLIMITED: Feature("one object for all copies of a gang", "copies", "F768"),
 }
 """Every feature that a plan may need from any scheduler: one row of `bayplan schedulers` each. The `FEATURES` of a
 backend have those that concern only this scheduler, such as the length of a name that it derives."""

@@ -263,14 +263,61 @@ def pod_of(host: str) -> tuple[str, int]:
     return name, int(number or 0)
 
 
+class Rollout(NamedTuple):
+    """How many copies of a service change at the same time: above `replicas`, and missing from them."""
+
+    surge: int = 0
+    unavailable: int = 1
+
+
+class Autoscale(NamedTuple):
+    """The range of a HorizontalPodAutoscaler, and its metrics in the form of autoscaling/v2."""
+
+    max_replicas: int
+    min_replicas: int = 1
+    cpu_percent: int | None = None
+    metrics: tuple[Any, ...] = ()
+
+
+class Service(NamedTuple):
+    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, empty: all."""
+
+    name: str = ""
+    pod_set: str = ""
+    ports: tuple[str, ...] = ()
+    type: str = "ClusterIP"
+
+
+class Trainer(NamedTuple):
+    """The runtime of a TrainJob that others wrote."""
+
+    runtime: str
+    kind: str = "ClusterTrainingRuntime"  # or TrainingRuntime
+
+
+def _as_written(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping in the order of the file."""
+    return dict(data)
+
+
 class Gang(NamedTuple):
-    """Pods that start all or none."""
+    """Pods that start all or none.
+
+    `rows`: the variables of each copy, which `matrix` gives it; then `replicas` is their number.
+    """
 
     name: str
     depends_on: tuple[str, ...] = ()
     placement: Placement = Placement()
     workload: str = "auto"
+    lifecycle: str = "job"  # job | service
+    rollout: Rollout | None = None
+    autoscale: Autoscale | None = None
+    service: Service | None = None
+    trainer: Trainer | None = None
     replicas: int = 1
+    matrix: Annotated[Mapping[str, Any], Encoded(read=_as_written)] = {}
+    rows: Annotated[tuple[Mapping[str, str], ...], Encoded("")] = ()
     at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none
     barrier: str = "none"  # none | gang | group
@@ -289,9 +336,19 @@ class Gang(NamedTuple):
     pod_sets: tuple[PodSet, ...] = ()
 
 
+def serves(gang: Gang) -> bool:
+    """Whether the gang never ends, so that all of its copies run at the same time."""
+    return gang.lifecycle == "service"
+
+
+def varies(gang: Gang) -> bool:
+    """Whether the number of copies changes while a service runs: by an autoscaler, or during a rollout."""
+    return gang.autoscale is not None or bool(gang.rollout and gang.rollout.surge)
+
+
 def proven_copies(gang: Gang) -> int:
     """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
-    return gang.replicas if gang.workload == "lws" else gang.at_once or 1
+    return gang.replicas if serves(gang) or gang.workload == "lws" else gang.at_once or 1
 
 
 UNWRAPPED = ("pods", "sbatch")

@@ -80,7 +80,7 @@ SUPPORT = (
     *exact(
         "mixed-pod-sets optional-pods mixed-pools repeated-values rank-order compute-domain compute-domain-each",
         "several-compute-domains network-cards network-claim pod-network fixed-address gpu-claim no-queue preemptible",
-        "level-count workload-job workload-pods",
+        "level-count workload-job workload-pods limited-copies unlimited-copies",
     ),
     Support("gang", component=KUBERNETES, since="1.35"),
     never(
@@ -249,11 +249,6 @@ SUPPORT = (
         "workload-jobset",
         "JobSet below 0.12 silently drops `schedulingGroup` from its pod templates",
         "target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
-    ),
-    never(
-        "workload-lws",
-        "a LeaderWorkerSet has one pod template for all of its groups, so its pods can name only one PodGroup",
-        "use `workload: jobset`",
     ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),

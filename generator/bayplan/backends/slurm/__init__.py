@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.backends.slurm.needs import cluster_needs, needs, notices, prove
+from bayplan.backends.slurm.needs import ARRAY, cluster_needs, kind_needs, needs, notices, prove
 from bayplan.backends.slurm.script import lower
 from bayplan.model.backend import (
     Backend,
@@ -60,6 +60,8 @@ FEATURES: Mapping[str, Feature] = {
     "many-nodes": Feature("many nodes", "nodes", "F718", True),
     "several-layouts": Feature("several pools with levels of their own", "pools with levels", "F692"),
     "shared-partition": Feature("several pools in one partition", "pools", "F693"),
+    "array-size": Feature("large job arrays", "tasks", "F759"),
+    "array-sections": Feature("job arrays of heterogeneous jobs", "sections", "F759"),
     "mapped-names": Feature("unique names of nodes in Slurm", code="F719", firm=True),
 }
 """Features that concern only Slurm."""
@@ -305,7 +307,22 @@ PODS = (
 )
 SUPPORT = (
     *exact(
-        "queue no-queue label-key-length node-name-length level-count workload-sbatch",
+        "queue no-queue label-key-length node-name-length level-count workload-sbatch limited-copies unlimited-copies",
+    ),
+    Support("array-size", up_to=ARRAY),
+    approximate(
+        "array-size",
+        "the tasks of a job array have numbers below MaxArraySize, which is 1001 by default, so each copy is a job of"
+        " its own",
+        "raise MaxArraySize in slurm.conf, and set `schedulers: {slurm: {maxArraySize: N}}` in the topology file",
+        report="info",
+    ),
+    Support("array-sections", up_to=1),
+    approximate(
+        "array-sections",
+        "Slurm has no arrays of heterogeneous jobs, so each copy is a job of its own",
+        "make the podSets of the gang equal",
+        report="info",
     ),
     *PLACED,
     *CHANNELS,
@@ -344,7 +361,9 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
 
 
 BACKEND = Backend(
-    Declaration("slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",)),
+    Declaration(
+        "slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",), kind_needs=kind_needs
+    ),
     lower,
     needs=needs,
     prove=prove,

@@ -13,7 +13,7 @@ from bayplan.core.diagnostics import Diagnostic, error, info, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import PROBES, entries
 from bayplan.model.backend import Need
-from bayplan.model.manifest import Shape
+from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
@@ -22,6 +22,9 @@ from bayplan.topologies.slurm.layout import SlurmLayout, name_rules, plugin_of, 
 
 NEWEST = Target()
 """Needs are those for the newest Slurm; the rows of support declare what an older one lacks."""
+
+ARRAY = 1001
+"""The default of MaxArraySize, above which no task of an array has its number (`man slurm.conf`, 24.11 to 25.11)."""
 
 RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -48,6 +51,16 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         *(need for each in jobs for section in each.sections for need in _scattered_names(plan, each, section)),
         *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pod_needs(plan, gang, pods)),
     )
+
+
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """The limits of job arrays: their size, and that no heterogeneous job is one (Slurm, heterogeneous_jobs.shtml)."""
+    most = int(settings(plan.topology).get("maxArraySize", ARRAY))
+    for gang in (each for each in workload.gangs if each.copies > 1):
+        route, subject = (*gang.route, "matrix" if gang.gang.rows else "replicas"), f'gang "{gang.gang.name}"'
+        sections = len(job(plan, gang, clusters(plan, NEWEST)).sections)
+        yield Need("array-sections", sections, route, subject=subject)
+        yield Need("array-size", 1 if gang.copies <= most else max(gang.copies, ARRAY + 1), route, subject=subject)
 
 
 def _object_needs(plan: Plan) -> Iterator[Need]:

@@ -13,7 +13,7 @@ from bayplan.kube.kinds.sbatch import host_variable
 from bayplan.kube.pod import entries
 from bayplan.kube.ranks import MASTER_PORT, user_names
 from bayplan.kube.shell import quote
-from bayplan.model.plan import Pods, Ranks
+from bayplan.model.plan import GANG_INDEX, Pods, Ranks
 from bayplan.model.workflow import pod_of
 
 NodeIndex = tuple[int, int]
@@ -110,6 +110,7 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
     rendezvous = _ranked(job, number, which) if branch.first.ranks else TaskText((_index(step, branch),))
     variables = {line.partition("=")[0] for line in rendezvous.lines} | set(host_nodes(job))
     variables |= {"MASTER_ADDR"} if branch.first.ranks else set()
+    variables |= {*job.gang.variables, *((GANG_INDEX, *job.gang.columns) if job.gang.copies > 1 else ())}
     unexportable: list[str] = []
     lines = [f"export {line}" for line in rendezvous.lines]
     for entry in (each for each in entries(spec.env) if "value" in each or looked_up(each) in FIELDS):

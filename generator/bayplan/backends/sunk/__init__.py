@@ -52,7 +52,7 @@ SUPPORT = (
     *exact(
         "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values network-cards pod-network",
         "fixed-address queue no-queue label-key-length node-name-length level-count",
-        "workload-jobset workload-job workload-pods",
+        "workload-jobset workload-job workload-pods limited-copies unlimited-copies",
     ),
     Support("gang", up_to=1),
     not_yet_here(
@@ -115,7 +115,6 @@ SUPPORT = (
         "Slurm ignores `preemptible`; the QOS or the partition decides which jobs it may preempt",
         "set `backends: {sunk: {qos: ...}}` and remove `preemptible`",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", "the Pod Scheduler places pods; Slurm itself runs sbatch scripts", "use `-s slurm`"),
 )

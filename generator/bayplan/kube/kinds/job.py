@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
+from bayplan.kube.kinds import (
+    ENDING,
+    ENDS,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    Piece,
+    copies_spec,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+    services,
+)
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Workload
@@ -14,6 +26,8 @@ TITLE = "Job"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = INDEX_FIELD
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
@@ -43,6 +57,7 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
+    *ENDING,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",
@@ -62,7 +77,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{job_name(gang, pods)}-{pods.total - 1}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The completion index counts over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 
@@ -85,6 +100,10 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods, pods.total, piece.template),
+                **(
+                    copies_spec(gang, pods, piece.template)
+                    if gang.copies > 1
+                    else job_spec(gang, pods, pods.total, piece.template)
+                ),
             },
         }

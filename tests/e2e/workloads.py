@@ -96,8 +96,21 @@ def made(documents: Documents, controllers: Controllers = NEWEST, gang: str = ""
     given = [stored(each, controllers.versions) for each in documents if each["kind"] in KINDS and not _volcano(each)]
     answer = ask(controllers.program, {"objects": given, "gang": gang})
     refused = [f"{each['kind']} {each['name']}: {each['message']}" for each in answer["refused"]]
-    pods = [each for each in answer["objects"] if each["kind"] == "Pod"]
+    pods = [_as_stored(each) for each in answer["objects"] if each["kind"] == "Pod"]
     return Made(pods, [each for each in answer["objects"] if each["kind"] != "Pod"], refused)
+
+
+def _as_stored(pod: Object) -> Object:
+    """With the API server's defaults: pending, and a limit without a request is the request (SetDefaults_Pod)."""
+    spec = dict(pod["spec"])
+    for key in set(spec) & {"containers", "initContainers"}:
+        spec[key] = [{**each, "resources": _amounts(each.get("resources") or {})} for each in spec[key]]
+    return {**pod, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def _amounts(resources: Object) -> Object:
+    limits = resources.get("limits") or {}
+    return {**resources, "requests": {**limits, **(resources.get("requests") or {})}} if limits else resources
 
 
 def _volcano(document: Mapping[str, Any]) -> bool:
@@ -107,14 +120,14 @@ def _volcano(document: Mapping[str, Any]) -> bool:
 def stored(document: Mapping[str, Any], versions: Mapping[str, str]) -> Object:
     """The object as an API server hands it to webhooks: in a namespace, with the defaults of its CRD."""
     placed = {**document, "metadata": {"namespace": "default", **document["metadata"]}}
-    if builtin.knows(placed):
-        return placed
-    group, version, kind = builtin.split(placed)
+    if builtin.knows(document):
+        return dict(document) if document["kind"] == "Node" else placed
+    group, version, kind = builtin.split(document)
     path = crd.find(group, kind, tuple(sorted(versions.items())))
     schema = crd.served(path, version) if path else None
-    if schema is None:
+    if path is None or schema is None:
         pytest.skip(f"no CRD for {kind} in {document['apiVersion']}: run `bash tests/judges/prepare`")
-    whole: Object = crd.defaulted(schema, placed)
+    whole: Object = crd.defaulted(schema, placed if crd.read(path)["spec"]["scope"] == "Namespaced" else document)
     return whole
 
 

@@ -180,6 +180,13 @@ func decode(scheme *runtime.Scheme, raw []byte) (client.Object, error) {
 func newStore(scheme *runtime.Scheme, status []client.Object) *store {
 	kept := &store{}
 	funcs := interceptor.Funcs{
+		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, found client.Object, options ...client.GetOption) error {
+			err := inner.Get(ctx, key, found, options...)
+			if kind, unknown := inner.GroupVersionKindFor(found); err == nil && unknown == nil {
+				found.GetObjectKind().SetGroupVersionKind(kind) // as in a cache, which controllers read
+			}
+			return err
+		},
 		Create: func(ctx context.Context, inner client.WithWatch, given client.Object, options ...client.CreateOption) error {
 			kept.writes++
 			kept.name(scheme, given)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,7 @@ const (
 
 func init() {
 	klog.SetOutput(io.Discard)
+	_ = os.Setenv("KUBE_FEATURE_WatchListClient", "false") // Volcano's fake clientset does not have it
 	additions = append(additions, addition{mpiapi.AddToScheme, []client.Object{&mpiapi.MPIJob{}}, newMPI})
 }
 
@@ -63,7 +65,7 @@ func newMPI(_ context.Context, objects *store, gang string) (made, error) {
 				return err
 			}
 			for _, child := range children {
-				if err := objects.Create(ctx, child); err != nil {
+				if err := objects.once(ctx, child); err != nil { // it tries again before its caches know
 					return err
 				}
 			}

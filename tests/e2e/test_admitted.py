@@ -72,7 +72,9 @@ def test_each_group_is_a_workload_in_a_rack() -> None:
     alone = queued(lws(2, 4, template={"workerTemplate": noted(POD, required_topology=RACK)}))
     found = started(alone)
     assert [len(racks(found.nodes, *names)) for names in groups(2, 4)] == [1, 1]
-    assert [{name: len(nodes) for name, nodes in each.items()} for each in found.assignments.values()] == [{"main": 4}] * 2
+    assert [{name: len(nodes) for name, nodes in each.items()} for each in found.assignments.values()] == [
+        {"main": 4}
+    ] * 2
 
 
 def test_a_leader_is_in_the_rack_of_its_workers_only_by_a_group_of_pod_sets() -> None:

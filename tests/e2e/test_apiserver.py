@@ -208,8 +208,6 @@ def test_what_operators_read_is_taken(clusters: Clusters, base: str) -> None:
         bad("cliques", "spec.template.cliqueStartupType", "Any", "create: 422 .*Unsupported value"),
     ],
 )
-def test_what_operators_read_is_refused(
-    clusters: Clusters, base: str, edit: Edit, complaints: tuple[str, ...]
-) -> None:
+def test_what_operators_read_is_refused(clusters: Clusters, base: str, edit: Edit, complaints: tuple[str, ...]) -> None:
     found = apply(operated(clusters, base), [edited(OPERATED[base], edit)])
     assert [each for each in complaints if not any(matches(each, line) for line in found)] == [], found

@@ -14,7 +14,7 @@ from bayplan import formats as reading
 from bayplan import pipeline
 from bayplan.core.diagnostics import AT, has_errors
 from bayplan.model.formats import Context, Source
-from bayplan.model.workflow import Gang
+from bayplan.model.workflow import Gang, Volume
 from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.sbatch import options
@@ -552,16 +552,12 @@ def test_what_the_topology_says_of_the_site_replaces_flags() -> None:
     flow = made.value
     first, second = (gang.pod_sets[0] for gang in flow.gangs)
     assert (flow.queue, first.image, second.image) == ("research", "example.com/base:1", "example.com/nemo:2")
-    volume = {"name": "site-0", "persistentVolumeClaim": {"claimName": "fsx"}}
-    assert first.template["spec"] == {
-        "containers": [{"workingDir": "/fsx/ada/run", "volumeMounts": [{"name": "site-0", "mountPath": "/fsx"}]}],
-        "volumes": [volume],
+    assert (first.working_dir, first.volumes, first.template) == ("/fsx/ada/run", {"/fsx": Volume(claim="fsx")}, {})
+    assert second.volumes == {
+        "/data": Volume(claim="fsx", sub_path="data/c4", read_only=True),
+        "/fsx": Volume(claim="fsx"),
+        "/scratch": Volume(host_path="/scratch"),
     }
-    assert second.template["spec"]["containers"][0]["volumeMounts"] == [
-        {"name": "site-0", "mountPath": "/data", "subPath": "data/c4", "readOnly": True},
-        {"name": "host-1", "mountPath": "/scratch"},
-        {"name": "site-0", "mountPath": "/fsx"},
-    ]
 
 
 def test_arguments_of_a_script_come_from_set() -> None:

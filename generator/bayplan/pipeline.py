@@ -7,7 +7,7 @@
 `compile` runs all three. Every step is a function from values to an Outcome, and none names a scheduler.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,16 +17,16 @@ from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOG
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import SBATCH
+from bayplan.kube.kinds import CONTROLLED, SBATCH, WORKFLOW_LABEL
 from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
-from bayplan.model.backend import CHAINED, FEATURES, Backend, Need
+from bayplan.model.backend import CHAINED, FEATURES, Backend, Need, Support
 from bayplan.model.formats import Context
-from bayplan.model.manifest import Item, Object, Shape
-from bayplan.model.plan import Occupant, Plan
+from bayplan.model.manifest import File, Item, Lowered, Manifest, Object, Shape
+from bayplan.model.plan import Occupant, Plan, plan_queues
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, named_queues
-from bayplan.model.workflow import Workflow, pod_sets
+from bayplan.model.workflow import Workflow, pod_sets, serves, varies
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
@@ -207,12 +207,21 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign_ranks(claimed.value)
     declared = backend.declared
-    ranked = with_ranks(claimed.value, backend)
+    found = [*claimed.diagnostics]
+    placed: tuple[Support, ...] = ()
+    own = claimed.value
+    if _has_controlled(own, target):
+        from bayplan.planning import existing
+
+        placed = backends.existing(declared.name).support
+        found += existing.own_shared_domains(own)
+        own = existing.with_own_domains(own)
+    ranked = with_ranks(own, backend)
     features = {**FEATURES, **declared.features}
     name = title(backend, target)
-    offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features)
+    offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features, placed)
     shaped = shape(ranked, offer, target)
-    found = [*claimed.diagnostics, *shaped.diagnostics]
+    found += shaped.diagnostics
     if shaped.value is not None:
         asked, ranked = (without_waiting(each, shaped.value) for each in (asked, ranked))
         found += [
@@ -220,6 +229,12 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
             *assumed_versions(target, components(ranked, shaped.value, backend)),
         ]
     return prove_and_compare(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
+
+
+def _has_controlled(plan: Plan, target: Target) -> bool:
+    """Whether a controller makes all copies of a gang from a few pod templates, or may make them."""
+    launched = target.versions.get("mpiOperator") and any(place.pods.launcher for place in pod_sets(plan.workflow))
+    return bool(launched) or any(serves(gang.gang) or gang.gang.workload in CONTROLLED for gang in plan.gangs)
 
 
 def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
@@ -263,17 +278,35 @@ def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outco
     found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
     if request.prove and request.occupied:
         found += running(plan, request.occupied, has_errors(proof.diagnostics))
+    if request.prove and not has_errors(proof.diagnostics) and any(varies(gang.gang) for gang in plan.gangs):
+        from bayplan.planning.fit import explain
+
+        found += explain.growing(plan)
     if request.prove and not has_errors(found):
         found += [*unmet_preferences(plan), *unmodelled_constraints(plan), *backend.prove(plan, target)]
     found += quotas(plan, backend, target)
     if draft.shape is None:
         return Outcome(None, tuple(found))
-    found += backend.notices(plan, draft.shape, target)
+    found += dict.fromkeys(_notices(plan, draft.shape, backend, target))
     wanted = request.accept - firm({**FEATURES, **backend.declared.features}.values())
     taken = tuple(sorted({each.code for each in found if each.severity == "error" and each.code in wanted}))
     found = [each._replace(severity="warning") if each.code in taken else each for each in found]
     planned = Planned(plan, draft.shape, backend, target, taken, proof.value)
     return Outcome(None if has_errors(found) else planned, tuple(found))
+
+
+def _notices(plan: Plan, shape: Shape, backend: Backend, target: Target) -> Iterator[Diagnostic]:
+    """The backend's notices, for workloads whose controllers make the pods as if they existed already."""
+    controlled = () if shape.existing else tuple(each for each in shape.workloads if each.kind in CONTROLLED)
+    names = {gang.name for each in controlled for gang in each.gangs}
+    rest = plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name not in names)) if names else plan
+    plain = tuple(each for each in shape.workloads if each not in controlled)
+    if plain:
+        yield from backend.notices(rest, shape._replace(workloads=plain), target)
+    for workload in controlled:
+        names = {gang.name for gang in workload.gangs}
+        own = plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+        yield from backend.notices(own, Shape((workload,), existing=True), target)
 
 
 def quotas(plan: Plan, backend: Backend, target: Target) -> Found:
@@ -297,6 +330,13 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted, _ = planned
     ranked = with_shared_objects(ranked, shaped)
+    controlled: tuple[Lowered, ...] = ()
+    if any(each.kind in CONTROLLED for each in shaped.workloads):
+        from bayplan.planning.existing import one_of_each, with_parts
+
+        ranked = with_parts(ranked, shaped)
+        controlled = tuple(_placed(ranked, shaped, backend, target))
+        ranked, shaped = one_of_each(ranked, shaped)
     if any(gang.gang.hosts for gang in ranked.gangs):
         from bayplan.manifests import pod_dns as hosts
 
@@ -306,25 +346,60 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests import launchers
 
         ranked, shaped = launchers.expand(ranked, shaped)
-    lowered = backend.lower(ranked, shaped, target)
+    lowered = _lowered(ranked, shaped, backend, target, controlled)
     own = [*auxiliary_objects(ranked, shaped, target), *lowered.documents, *assemble(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
+    lost: list[Diagnostic] = []
+    if any(gang.gang.trainer for gang in ranked.gangs):
+        from bayplan.manifests import runtime_patches
+
+        own, lost = runtime_patches.refer(ranked, own, target)
     cluster = cluster_documents(backend, with_queue(ranked), target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
-    found = (*collisions(documents), *oversized(documents))
+    found = (*lost, *collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 
+def _placed(plan: Plan, shape: Shape, backend: Backend, target: Target) -> Iterator[Lowered]:
+    """The documents and marks of workloads whose controllers make the pods, as for those that exist already."""
+    from bayplan.planning.existing import own_marks, own_plan
+
+    place = backends.existing(backend.declared.name).place
+    for workload in (each for each in shape.workloads if each.kind in CONTROLLED):
+        own = own_plan(plan, workload.gangs, workload.name)
+        lowered = place(own, Shape((workload,), existing=True), target)
+        documents = (_of_workflow(each, plan) for each in lowered.documents)
+        yield Lowered(tuple(documents), own_marks(own, workload, lowered))
+
+
+def _of_workflow(document: Manifest | File, plan: Plan) -> Manifest | File:
+    """The document with the name of the whole workflow in its label."""
+    labels = {} if isinstance(document, File) else document["metadata"].get("labels", {})
+    if isinstance(document, File) or WORKFLOW_LABEL not in labels:
+        return document
+    return {**document, "metadata": {**document["metadata"], "labels": {**labels, WORKFLOW_LABEL: plan.workflow.name}}}
+
+
+def _lowered(plan: Plan, shape: Shape, backend: Backend, target: Target, controlled: tuple[Lowered, ...]) -> Lowered:
+    """The backend's documents and marks. `controlled`: those of workloads whose controllers make the pods."""
+    if not controlled:
+        return backend.lower(plan, shape, target)
+    plain = tuple(each for each in shape.workloads if each.kind not in CONTROLLED)
+    names = {gang.name for each in plain for gang in each.gangs}
+    rest = plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name in names))
+    parts = (*((backend.lower(rest, shape._replace(workloads=plain), target),) if plain else ()), *controlled)
+    documents = tuple(document for each in parts for document in each.documents)
+    return Lowered(documents, {key: marks for each in parts for key, marks in each.marks.items()})
+
+
 def with_queue(plan: Plan) -> ClusterTopology:
-    """The topology with the plan's queue, unless it lists all queues of the cluster."""
+    """The topology with the plan's queues, unless it lists all queues of the cluster."""
     topology = plan.topology
-    if topology.queues is not None or not plan.queue:
-        return topology
-    queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
-    return topology._replace(queues=named_queues(*queues))
+    named = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue, *plan_queues(plan))))
+    return topology if topology.queues is not None or not named else topology._replace(queues=named_queues(*named))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

@@ -149,6 +149,12 @@ TARGETS = (
             (NATIVE, "CompositePodGroup", "spec/parentCompositePodGroupName"),
         ),
     ),
+    # The objects whose copies an autoscaler counts; kustomize knows those of apps
+    Target(
+        "leaderworkerset.x-k8s.io",
+        "LeaderWorkerSet",
+        others=(("autoscaling", "HorizontalPodAutoscaler", "spec/scaleTargetRef/name"),),
+    ),
     # What kustomize repairs in Kubernetes' own kinds only
     Target(
         "",

@@ -90,9 +90,9 @@ def test_a_message_names_what_was_found_where_rows_limit_it(version: str, text: 
     assert gap.message == text
 
 
-@pytest.mark.parametrize(("name", "code"), [("deadline", "F609"), ("workload-lws", "F616")])
+@pytest.mark.parametrize(("name", "code"), [("deadline", "F609")])
 def test_what_no_scheduler_lacks_today_still_has_its_code(name: str, code: str) -> None:
-    """W396 answers for LeaderWorkerSets as long as there is no such kind, and every kind has a deadline."""
+    """Every kind of jobs has a deadline."""
     lacking = Support(name, "absent", word="no", reason="it has none")
     (gap,) = compare([Need(name, 1, ())], (lacking,), Target(), "a scheduler of few words")
     assert (gap.code, gap.severity) == (code, "error")

@@ -18,7 +18,7 @@ from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import shorten, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.kube import quantity
+from bayplan.kube import grove, quantity
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, unit_of
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import (
@@ -40,7 +40,7 @@ from bayplan.kube.pod import APART, EXCLUSIVE, REQUIRED, WHOLE_NODE
 from bayplan.kube.workloads import REFUSED, WORKLOADS
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.manifest import Object, Shape, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
+from bayplan.model.plan import MOST_GANGS, ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.topology import HOST, ClusterTopology
 from bayplan.model.workflow import GANGS, Gang, Group, Placement, PodSet, Workflow
 from bayplan.pipeline import CheckedTopology, Origins, Planned
@@ -92,8 +92,19 @@ def plans(
     if has_errors(found):
         return Outcome(None, found), origins
     cluster = cluster_of(request, topology.value, target.value)
-    members, wrong = _members(request, cluster)
-    return Outcome(tuple(_planned(each, request, cluster) for each in _by_workflow(members)), (*found, *wrong)), origins
+    members, wrong, objects = _members(request, cluster)
+    whole = request._replace(objects=objects)
+    read = (_planned(each, whole, cluster) for each in _by_workflow(members))
+    if made := {one.route: one for one in request.objects if grove.is_grove(one)}:
+        wrong = [grove.located(each, made) for each in wrong]
+        read = (_located(each, made) for each in read)
+    return Outcome(tuple(read), (*found, *wrong)), origins
+
+
+def _located(plan: ReadPlan, made: Mapping[Route, Object]) -> ReadPlan:
+    """The plan with places in the objects of Grove themselves."""
+    origins = {route: grove.real(there, made) for route, there in plan.origins.items()}
+    return plan._replace(diagnostics=tuple(grove.located(each, made) for each in plan.diagnostics), origins=origins)
 
 
 def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
@@ -110,9 +121,11 @@ def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
 # The pods, and what they request.
 
 
-def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic]]:
+def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic], tuple[Object, ...]]:
+    """The pods with what they request, and all objects with those that Grove makes."""
     pods: list[PodsFound] = []
     wrong: list[Diagnostic] = []
+    objects = list(request.objects)
     for one in request.objects:
         if _is_helper(one):
             continue
@@ -121,10 +134,15 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
             continue  # it counts as an occupant
         elif (group(one), kind(one)) in WORKLOADS:
-            copies = _copies(one)
-            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else one, request.objects)
-            templates = read.value or _lenient(one, request.objects)
+            copies, scaled = _copies(one), _scaled(one, request.objects)
+            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
+            templates = read.value or _lenient(scaled, request.objects)
             templates = templates._replace(gangs=copies) if templates and copies else templates
+            if templates and grove.is_grove(one):
+                cliques, groups = grove.made(one, request.objects, cluster.topology)
+                pods += (each for clique in cliques for each in _pods(clique, cluster))
+                objects += groups
+                continue
             wrong += (*_bound(templates),) if templates else read.diagnostics
             pods += _pods(templates, cluster) if templates else ()
         elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
@@ -133,7 +151,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
     if not merged and not has_errors(wrong) and not any(kind(one) in GROUPS_OF_PODS for one in request.objects):
         message = "the manifests have no pods to plan"
         wrong.append(error("W641", request.objects[0].route if request.objects else (), message, hint=_HINT))
-    beside = Beside(request.objects, merged, cluster.topology)
+    beside = Beside(objects, merged, cluster.topology)
     members: list[Member] = []
     readers = backends.asks()
     for each in merged:
@@ -142,7 +160,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             outcome = Outcome(None, (_unclaimed(each),))
         wrong += outcome.diagnostics
         members += [Member(each, outcome.value, scheduler)] if outcome.value else []
-    return members, [*wrong, *_without_pods(request.objects, merged)]
+    return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
 
 
 def _is_default(scheduler: str, topology: ClusterTopology) -> bool:
@@ -226,10 +244,43 @@ def _lenient(one: Object, beside: Sequence[Object]) -> WorkloadTemplates | None:
 
     if kind(one) not in ("JobSet", "Deployment", "StatefulSet") or not name(one):
         return None
-    own = (parts.slot(one, "worker", ("spec", "template")),)
+    own = (parts.slot(one, "worker", TEMPLATE),)
     slots = tuple(kubernetes.slots(one, kubernetes.SPEC)) if kind(one) == "JobSet" else own
     sound = tuple(each for each in slots if isinstance(each, TemplateSlot) and each.total)
-    return WorkloadTemplates(kind(one).lower(), one, sound) if len(sound) == len(slots) else None
+    if len(sound) != len(slots):
+        return None
+    copies = sum(each.total for each in sound) if kind(one) == "Deployment" and not _grouped(one) else 1
+    if 1 < copies <= MOST_GANGS:
+        return WorkloadTemplates("deployment", one, (sound[0]._replace(replicas=1),), copies)
+    return WorkloadTemplates(kind(one).lower(), one, sound)
+
+
+TEMPLATE = ("spec", "template")
+GROUP_KEYS = ("pod-group-name", "scheduling.k8s.io/group-name", "pod-group.scheduling.sigs.k8s.io")
+"""Annotations and labels by which pods name a PodGroup of KAI, Volcano or Koordinator."""
+
+
+def _grouped(one: Object) -> bool:
+    """Whether the pods of a Deployment name a group. Otherwise each is scheduled by itself."""
+    marks = [mapping(one.data, *TEMPLATE, "metadata", word) for word in ("labels", "annotations")]
+    return any(key in each for each in marks for key in GROUP_KEYS) or bool(
+        get(one.data, *TEMPLATE, "spec", "schedulingGroup") or get(one.data, *TEMPLATE, "spec", "workloadRef")
+    )
+
+
+def _scaled(one: Object, objects: Sequence[Object]) -> Object:
+    """The workload with the fewest copies that its autoscaler keeps, if it states no number of them."""
+    if get(one.data, "spec", "replicas") is not None:
+        return one
+    for each in objects:
+        target = mapping(each.data, "spec", "scaleTargetRef")
+        if kind(each) == "HorizontalPodAutoscaler" and (text(target, "kind"), text(target, "name")) == (
+            kind(one),
+            name(one),
+        ):
+            least = get(each.data, "spec", "minReplicas")
+            return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "replicas": least or 1}})
+    return one
 
 
 def _copies(one: Object) -> int:
@@ -387,6 +438,8 @@ class _Builder:
         if label and label not in levels:
             message = f'the level "{label}" is not in the topology'
             hint = suggest(label, levels, "the labels of its levels are")
+            if grove.is_grove(members[0].found.workload):
+                hint = suggest(label, levels.values(), "its levels are")
             self.wrong.append(error("W644", self.place_of(label, members[0].asked.route), message, hint=hint))
         return levels.get(label, "")
 
@@ -545,6 +598,10 @@ def _below(branch: Branch) -> Iterator[Member]:
         yield from _below(each)
 
 
+SERVERS = ("LeaderWorkerSet", "StatefulSet", "Deployment")
+"""Kinds whose pods never end, so that all copies run at the same time."""
+
+
 def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Object]) -> Outcome[Built]:
     """The workflow. Alike gangs whose names differ only in their number are copies of one."""
     gangs: list[Gang] = []
@@ -566,7 +623,7 @@ def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Objec
             own,
             after,
             whole.placement,
-            workload="lws" if all(kind(each.found.workload) == "LeaderWorkerSet" for each in members) else "auto",
+            lifecycle="service" if all(kind(each.found.workload) in SERVERS for each in members) else "job",
             at_once=_at_once(members, objects),
             rendezvous="none",
             compute_domain="never",

@@ -8,7 +8,7 @@ from bayplan.checks import accelerators, attachments, inventory, references, tem
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Workflow, pod_sets
+from bayplan.model.workflow import Workflow, has_own_fields, pod_sets
 
 
 def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
@@ -34,11 +34,28 @@ def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterat
 
 def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """W630 to W636. Loaded only if a pod has a fabric or a template, or a namespace declares what it allows."""
-    special = any(place.pods.fabric or place.pods.template for place in pod_sets(definition))
+    judged = (place.pods for place in pod_sets(definition))
+    special = any(pods.fabric or pods.template or has_own_fields(pods) for pods in judged)
     if special or cluster.namespaces or any(pool.template for pool in cluster.pools):
         from bayplan.checks import security
 
         yield from security.check(definition, cluster)
+
+
+def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
+    """W367 to W371. Loaded only if a gang serves clients."""
+    if any(gang.service or gang.autoscale for gang in definition.gangs):
+        from bayplan.checks import services
+
+        yield from services.check(definition)
+
+
+def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
+    """W338 to W344. Loaded only if a podSet has volumes, looks values up, or has other containers or probes."""
+    if any(has_own_fields(place.pods) for place in pod_sets(definition)):
+        from bayplan.checks import pods
+
+        yield from pods.check(definition)
 
 
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
@@ -46,10 +63,13 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_structure,
     workflow.check_matrix,
     workflow.check_dependencies,
+    workflow.check_services,
     workflow.check_hosts,
     templates.check_template,
     templates.check_amounts,
     workflow.check_data,
+    check_clients,
+    check_pods,
 )
 """Checks of a workflow without a topology."""
 
@@ -72,7 +92,6 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     references.check,
     references.check_levels,
     accelerators.check,
-    references.check_pending,
     templates.check_cards,
     attachments.check,
     check_address_room,

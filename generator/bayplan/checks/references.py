@@ -17,14 +17,10 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
         message = f'the topology does not describe the namespace "{name}"'
         yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
-    if workflow.queue and any(each.parent == workflow.queue for each in topology.queues or ()):
-        message = f'queue "{workflow.queue}" is the parent of other queues, and schedulers run workloads only below it'
-        below = [each.name for each in topology.queues or () if each.parent == workflow.queue]
-        yield error("W646", ("workflow", "spec", "queue"), message, hint=f"name {listing(below)}")
-    elif workflow.queue and topology.queue_names is not None and workflow.queue not in topology.queue_names:
-        hint = suggest(workflow.queue, topology.queue_names, "queues")
-        message = f'the topology has no queue "{workflow.queue}"'
-        yield error("W322", ("workflow", "spec", "queue"), message, hint=hint)
+    named: list[tuple[str, Route]] = [(workflow.queue, ("workflow", "spec", "queue"))]
+    named += [(gang.queue, (*GANGS, index, "queue")) for index, gang in enumerate(workflow.gangs)]
+    for queue, route in (each for each in named if each[0]):
+        yield from _queue(queue, route, topology)
     if (
         workflow.priority_class
         and topology.priority_classes
@@ -41,6 +37,16 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from _accelerator(place, topology)
         yield from _by_hand(place, topology)
         yield from _fabric(place, topology)
+
+
+def _queue(queue: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    below = [each.name for each in topology.queues or () if each.parent == queue]
+    if below:
+        message = f'queue "{queue}" is the parent of other queues, and schedulers run workloads only below it'
+        yield error("W646", route, message, hint=f"name {listing(below)}")
+    elif topology.queue_names is not None and queue not in topology.queue_names:
+        hint = suggest(queue, topology.queue_names, "queues")
+        yield error("W322", route, f'the topology has no queue "{queue}"', hint=hint)
 
 
 def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -145,16 +151,3 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
     """Whether `one` is coarser than `other` in every pool that has both. False if no pool has both."""
     both = [pool for pool in pools if one and other and pool.level(one) and pool.level(other)]
     return bool(both) and all(pool.depth(one) < pool.depth(other) for pool in both)
-
-
-# What the formats can express and bayplan does not support yet is an error.
-
-WORKLOADS = ("lws",)
-
-
-def check_pending(workflow: Workflow, _: ClusterTopology) -> Iterator[Diagnostic]:
-    """W396."""
-    for index, gang in enumerate(workflow.gangs):
-        if gang.workload in WORKLOADS:
-            message = f"bayplan does not support `workload: {gang.workload}` yet"
-            yield error("W396", (*GANGS, index, "workload"), message, hint="set jobset, job, pods or volcano-job")

@@ -14,7 +14,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.values import NamedTuple
 from bayplan.fabrics import LOCK, FabricRequest, pins
 from bayplan.kube.objects import text
-from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
+from bayplan.kube.pod import MERGE_KEYS, combine, field_of, own_parts, template, written
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, Breach, added, as_root, breaches, containers, security
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
@@ -49,6 +49,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     namespace = topology.namespaces.get(name)
     strict = namespace is not None and namespace.pod_security not in ("", PRIVILEGED)
     every = strict or any(pool.template for pool in topology.pools)
+    every = every or topology.platform == OPENSHIFT
     judged = [place for place in pod_sets(workflow) if every or place.pods.fabric or place.pods.template]
     if not judged:
         return
@@ -179,6 +180,9 @@ def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Dia
 def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:
     """The place in a template that sets a part of the pod's spec; the podSet if none does."""
     pool: Route = ("topology", "spec", "pools", pod.number, "template")
+    own = _deepest(written(pod.place.pods).get("spec"), path, pod.spec)
+    if len(own) == len(path) and (field := field_of(pod.place.pods, own)):
+        return (*pod.place.route, *field)
     for patch, route in ((pod.place.pods.template, (*pod.place.route, "template")), (pod.pool.template, pool)):
         part = _deepest(patch.get("spec"), path, pod.spec)
         if part:

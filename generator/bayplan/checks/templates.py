@@ -83,7 +83,7 @@ def cards(code: str, spec: Mapping[str, Any], route: Route, topology: ClusterTop
         for name, _, at in _amounts(owner, place):
             if name in counted:
                 message = (
-                    f'a template cannot request "{name}", which is a resource of the accelerator "{counted[name]}"'
+                    f'only `accelerator` can request "{name}", which is a resource of the accelerator "{counted[name]}"'
                 )
                 hint = f"set `accelerator: {{name: {counted[name]}, count: ...}}` on the podSet instead"
                 yield error(code, at, message, hint=hint)
@@ -197,6 +197,10 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
         spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
         if not any(_lists(POD_SET[1], spec, at)):
             yield from cards("W331", spec, at, topology)
+        for number, each in enumerate(place.pods.sidecars):
+            own = {"containers": [{"resources": {"limits": each.resources}}]}
+            for found in cards("W331", own, (), topology):
+                yield found._replace(route=(*place.route, "sidecars", number, "resources", found.route[-1]))
 
 
 def _marks(code: str, marks: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -417,9 +421,9 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
-            yield from _amount(value, (*route, "resources", name), whole="/" in name)
+            yield from check_amount(value, (*route, "resources", name), whole="/" in name)
         if pods.shm:
-            yield from _amount(pods.shm, (*route, "shm"))
+            yield from check_amount(pods.shm, (*route, "shm"))
         if pods.accelerator:
             for key in ("memory", "cores"):
                 yield from _share(getattr(pods.accelerator, key), (*route, "accelerator", key))
@@ -428,7 +432,8 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
         yield from _nul_characters(pods, route)
 
 
-def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
+def check_amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
+    """W319 and W320: a quantity that Kubernetes refuses, or zero."""
     if reason := _fault(text, whole=whole):
         yield error("W319", route, reason, hint=COUNTED if whole else AMOUNT)
     elif not quantity.parse(text):
@@ -441,7 +446,7 @@ def _share(text: str, route: Route) -> Iterator[Diagnostic]:
         if not (percent.isdecimal() and 0 < int(percent) <= 100):
             yield error("W319", route, f'"{text}" is not a percentage', hint='write it like "50%"')
     elif text:
-        yield from _amount(text, route)
+        yield from check_amount(text, route)
 
 
 def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:

@@ -12,6 +12,7 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warnin
 from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
 from bayplan.kube.ranks import user_names
+from bayplan.model.encoding import camel_case
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -30,6 +31,8 @@ from bayplan.model.workflow import (
     pod_of,
     pod_sets,
     pod_sets_of,
+    serves,
+    texts,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -268,6 +271,65 @@ def _retries(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W337", (*route, key), message, hint=hint)
 
 
+# Services: what only jobs have, and numbers of copies.
+
+JOB_FIELDS = ("max_restarts", "active_deadline_seconds", "ttl_seconds_after_finished", "at_once", "lead")
+"""Fields of a gang that mean something only if it ends."""
+
+SERVICE_FIELDS = ("rollout", "autoscale")
+"""Fields of a gang that mean something only if it never ends."""
+
+
+def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W360 to W364, W366."""
+    services = {gang.name for gang in workflow.gangs if serves(gang)}
+    for pods, at, owner in pod_sets(workflow):
+        codes = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
+        both = pods.retry_on_exit_codes or pods.restart_gang_on_exit_codes
+        key = codes if both else "restartPolicy" if pods.restart_policy == "OnFailure" else ""
+        if key and serves(owner.gang):
+            message = f'podSet "{pods.name}" belongs to a service, whose pods always start again, but it has `{key}`'
+            yield error("W360", (*at, key), message, hint=f"remove `{key}`, or set `lifecycle: job` on the gang")
+    for index, gang in enumerate(workflow.gangs):
+        route: Route = (*GANGS, index)
+        for position, name in enumerate(gang.depends_on):
+            if name in services:
+                message = f'gang "{gang.name}" waits for the end of "{name}", which is a service and never ends'
+                hint = "remove it; let the pods wait until the service answers"
+                yield error("W362", (*route, "dependsOn", position), message, hint=hint)
+        if serves(gang) and gang.depends_on:
+            message = f'gang "{gang.name}" is a service, and nothing makes a service wait for another gang'
+            hint = "remove `dependsOn`; wait in the command, or render the gangs separately with `--gang NAME`"
+            yield error("W366", (*route, "dependsOn"), message, hint=hint)
+        if serves(gang):
+            yield from _service(gang, route)
+            continue
+        for key in SERVICE_FIELDS:
+            if getattr(gang, key) is not None:
+                message = f'gang "{gang.name}" has `{key}`, but it ends (`lifecycle: job`)'
+                yield error("W361", (*route, key), message, hint=f"set `lifecycle: service`, or remove `{key}`")
+
+
+def _service(gang: Gang, route: Route) -> Iterator[Diagnostic]:
+    for key in (camel_case(each) for each in JOB_FIELDS if getattr(gang, each)):
+        message = f'gang "{gang.name}" is a service and never ends, but it has `{key}`'
+        yield error("W360", (*route, key), message, hint=f"remove `{key}`, or set `lifecycle: job`")
+    scaled = gang.autoscale
+    if scaled and scaled.min_replicas > scaled.max_replicas:
+        message = (
+            f'gang "{gang.name}" has {scaled.min_replicas} `minReplicas`, more than maxReplicas {scaled.max_replicas}'
+        )
+        hint = f"set {scaled.max_replicas} or less"
+        yield error("W363", (*route, "autoscale", "minReplicas"), message, hint=hint)
+    elif scaled and gang.replicas > scaled.max_replicas:
+        message = f'gang "{gang.name}" has {gang.replicas} `replicas`, more than maxReplicas {scaled.max_replicas}'
+        hint = f"set {scaled.max_replicas} or less, or remove `replicas`"
+        yield error("W363", (*route, "replicas"), message, hint=hint)
+    if gang.rollout == (0, 0):
+        message = f'a rollout of gang "{gang.name}" can neither add a copy (`surge`) nor miss one (`unavailable`)'
+        yield error("W364", (*route, "rollout", "unavailable"), message, hint="set one of them to 1 or more")
+
+
 # `hosts`: the pod must exist, and the placeholder must occur.
 
 MOST_HOST_NAMES = 1000
@@ -326,7 +388,7 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 
 
 def _texts(pods: PodSet) -> Iterator[str]:
-    yield from (*pods.command, *pods.args, *pods.env.values())
+    yield from (*pods.command, *pods.args, *texts(pods.env).values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
 
 

@@ -17,7 +17,7 @@ from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple, common, grouped
 from bayplan.model.manifest import File
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, plan_queues, walk
 from bayplan.model.topology import Quota
 from bayplan.pipeline import Planned, enforces_quotas
 from bayplan.report import Batch
@@ -127,7 +127,7 @@ def queue_lines(planned: Planned) -> Iterator[str]:
     for name, quotas in _queues(planned):
         from bayplan.planning.queues import described
 
-        kind = "queue" if name == planned.plan.queue else "parent queue"
+        kind = "queue" if name in plan_queues(planned.plan) else "parent queue"
         yield f"{kind} {name}: {', '.join(map(described, quotas))}"
 
 

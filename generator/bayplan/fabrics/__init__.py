@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import mapping
-from bayplan.kube.pod import host_network, host_ports
+from bayplan.kube.pod import host_network, host_ports, templates
 from bayplan.model.plan import allocator
 from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
 from bayplan.model.workflow import Attachment, PodSet
@@ -108,8 +108,8 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
                 bounds[key] = bounds.get(key, 0) + 1
     shared = on_host(spec, fabric, pool)
-    templates = (mapping(each, "spec") for each in (spec.template, pool.template if pool else {}))
-    ports = [port for template in templates for port in host_ports(template, shared)]
+    patches = (mapping(each, "spec") for each in templates(spec, pool))
+    ports = [port for patch in patches for port in host_ports(patch, shared)]
     if shared:
         ports += (*spec.ports.values(), *((master,) if master else ()))
     return bounds | {f"1:port {port} of the node": 1 for port in ports}

@@ -126,6 +126,12 @@ def of_labels(
     return Asked(found.label(GANG_LABEL) or name(found.workload), found.workload.route, way)
 
 
+def single(found: PodsFound, scheduler: str, queue: str) -> Outcome[Asked] | None:
+    """The pods of a Deployment that name the scheduler and no group: it places each by itself."""
+    mine = found.scheduler == scheduler and kind(found.workload) == "Deployment"
+    return Outcome(of_labels(found)._replace(queue=queue)) if mine else None
+
+
 def first(data: Any, *path: str | int) -> Mapping[str, Any]:
     """The first mapping of a list; empty without one."""
     return mapping(get(data, *path, 0))

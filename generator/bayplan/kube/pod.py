@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from binascii import crc32
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bayplan.core.diagnostics import Route
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, non_empty, text
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
-from bayplan.model.workflow import Binary, PodSet
+from bayplan.model.workflow import Binary, Container, EnvFrom, PodSet, Variable, Volume, texts
 
 # Merge one pod template into another, as Kubernetes' strategic merge patch does.
 
@@ -134,7 +136,7 @@ def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[st
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
-    """The PodTemplateSpec of a podSet: generated, then merged with the pool's and the podSet's own `template`."""
+    """The PodTemplateSpec of a podSet: generated, then merged with `templates`."""
     merged: dict[str, Any] = {
         "metadata": non_empty(labels=dict(parts.labels), annotations=dict(parts.annotations)),
         "spec": {
@@ -164,9 +166,14 @@ def container_name(spec: PodSet) -> str:
 
 
 def main_patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
-    """The patches of the pool's and the podSet's `template` for the generated container."""
+    """The patches for the generated container: of the podSet's fields, and of the pool's and its own `template`."""
     name = container_name(spec)
     return (each for patch in _patches(spec, pool) for each in containers(patch) if each["name"] == name)
+
+
+def templates(spec: PodSet, pool: Pool | None) -> tuple[Mapping[str, Any], ...]:
+    """What is merged into a podSet's generated pod: its own fields, its pool's template, its own template."""
+    return written(spec), pool.template if pool else {}, spec.template
 
 
 def _patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
@@ -175,7 +182,7 @@ def _patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
     A container without a name is the generated one. A pool knows no podSet's name, so its others are sidecars.
     """
     name = container_name(spec)
-    yield from (named_containers(patch, name) for patch in (pool.template if pool else {}, spec.template) if patch)
+    yield from (named_containers(patch, name) for patch in templates(spec, pool) if patch)
 
 
 def named_containers(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -323,9 +330,9 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     """Why pods cannot wait for others before their command, and what to change; empty strings if they can."""
     mains = list(main_patches(spec, pool))
-    templates = (spec.template, pool.template if pool else {})
-    policy = next((found for each in templates if (found := get(each, "spec", "dnsPolicy"))), "")
-    gates = any(get(each, "spec", "readinessGates") for each in templates)
+    patches = (spec.template, pool.template if pool else {})
+    policy = next((found for each in patches if (found := get(each, "spec", "dnsPolicy"))), "")
+    gates = any(get(each, "spec", "readinessGates") for each in patches)
     folder = BARRIER_SCRIPT.rpartition("/")[0]
     inside = next((path for path in spec.files if f"{path}/".startswith(f"{folder}/")), "")
     if any(each.get("command") for each in mains):
@@ -335,7 +342,10 @@ def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     for probe in PROBES:
         if [each[probe] for each in mains if probe in each][-1:] not in ([], [None]):
             return f"its {probe} fails until the command runs", f"remove the {probe}"
-    searches = any(get(each, "spec", "dnsConfig", "searches") for each in templates)
+    if beside := next((each.name for each in spec.sidecars if each.readiness_probe), ""):
+        why = f'the readinessProbe of its sidecar "{beside}" may wait for the command'
+        return why, "make it a startupProbe, which only the sidecar needs"
+    searches = any(get(each, "spec", "dnsConfig", "searches") for each in patches)
     elsewhere = {"Default": True, "None": not searches, "ClusterFirst": host_network(spec, pool)}
     if elsewhere.get(policy):
         return f"its `dnsPolicy: {policy}` asks servers that know no Services", "remove `dnsPolicy`"
@@ -375,16 +385,16 @@ def _fills(spec: PodSet, pool: Pool | None) -> bool:
     return spec.whole_node or (pool is not None and 2 * cards > pool.node.accelerators)
 
 
-MPI_SCRIPT = "/etc/mpi/launch"
+MPI_SCRIPT = "/etc/mpi-launcher/launch"
 """Where pods with `launcher: mpi` have the script `mpi.sh`."""
 
-MPI_KEYS = "/etc/mpi/ssh"
+MPI_KEYS = "/etc/mpi-launcher/ssh"
 """Where they have the Secret with their ssh key."""
 
 
 def mpi_slots(spec: PodSet) -> int:
     """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
-    slots = quantity.whole(spec.env.get("MPI_SLOTS", ""), 9)
+    slots = quantity.whole(texts(spec.env).get("MPI_SLOTS", ""), 9)
     return slots or (spec.accelerator.per_pod if spec.accelerator else 0) or 1
 
 
@@ -449,16 +459,29 @@ def config_map_name(gang: GangPlan, pods: Pods) -> str:
 # The order of environment variables: Kubernetes expands `$(NAME)` only if NAME is earlier in the list.
 
 
-def entries(env: Mapping[str, str]) -> tuple[Mapping[str, Any], ...]:
+def entries(env: Mapping[str, str | Variable]) -> tuple[Mapping[str, Any], ...]:
     """The variables by name, each after those that its value refers to.
 
     No order expands all of a circle: the reference that leads back to where the walk entered it stays as it is, and
     the walk enters by the first name.
     """
-    return tuple({"name": name, "value": env[name]} for name in _walk(env))
+    return tuple(_entry(name, env[name]) for name in _walk(env))
 
 
-def _walk(env: Mapping[str, str]) -> Iterator[str]:
+def _entry(name: str, value: str | Variable) -> Mapping[str, Any]:
+    """An entry of a container's `env`."""
+    if isinstance(value, str):
+        return {"name": name, "value": value}
+    if value.field:
+        return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": value.field}}}
+    if value.resource:
+        return {"name": name, "valueFrom": {"resourceFieldRef": {"resource": value.resource}}}
+    kind = "secretKeyRef" if value.secret else "configMapKeyRef"
+    optional = non_empty(optional=value.optional)
+    return {"name": name, "valueFrom": {kind: {"name": value.secret or value.config_map, "key": value.key, **optional}}}
+
+
+def _walk(env: Mapping[str, str | Variable]) -> Iterator[str]:
     """Every variable once, depth first, with its own stack: chains may be longer than Python's stack."""
     seen: set[str] = set()
     stack = [(name, False) for name in sorted(env, reverse=True)]
@@ -472,9 +495,200 @@ def _walk(env: Mapping[str, str]) -> Iterator[str]:
             stack += [(other, False) for other in sorted(_references(env[name]), reverse=True) if other in env]
 
 
-def _references(value: str) -> set[str]:
+def _references(value: str | Variable) -> set[str]:
     """The names in `$(NAME)`. An escaped `$$(NAME)` counts too: it only makes the order stricter."""
-    return {part.partition(")")[0] for part in value.split("$(")[1:] if ")" in part}
+    parts = value.split("$(")[1:] if isinstance(value, str) else ()
+    return {part.partition(")")[0] for part in parts if ")" in part}
+
+
+# The fields of a podSet that a PodTemplateSpec also has: volumes, probes, other containers.
+
+SCRIPTS = (MPI_SCRIPT, DATA_SCRIPT)
+"""Files that bayplan adds, which other containers do not need."""
+
+
+def written(spec: PodSet) -> Mapping[str, Any]:
+    """These fields of a podSet, as a template that bayplan merges into the generated pod before all others."""
+    named = volume_names(spec)
+    main = {
+        **non_empty(workingDir=spec.working_dir, envFrom=_env_from(spec.env_from)),
+        **_probes(spec),
+        **non_empty(volumeMounts=_mounts(spec.volumes, "", named)),
+    }
+    grace = spec.termination_grace_period_seconds
+    fields = {
+        **non_empty(
+            serviceAccountName=spec.service_account,
+            containers=[{"name": container_name(spec), **main}] if main else [],
+            initContainers=before_main(spec),
+            volumes=volumes(spec),
+        ),
+        **({} if grace is None else {"terminationGracePeriodSeconds": grace}),
+    }
+    return {"spec": fields} if fields else {}
+
+
+def before_main(spec: PodSet) -> list[Manifest]:
+    """The init containers, then the sidecars. The kubelet starts the next one when an init container has ended, or when
+    a sidecar has started (`restartPolicy: Always`, since Kubernetes 1.29)."""
+    named = volume_names(spec)
+    return [
+        *(_beside(spec, each, named) for each in spec.init_containers),
+        *({**_beside(spec, each, named), "restartPolicy": "Always"} for each in spec.sidecars),
+    ]
+
+
+def _beside(spec: PodSet, each: Container, named: Mapping[tuple[str, str], str]) -> Manifest:
+    wanted = each.mounts
+    shared = {path: volume for path, volume in spec.volumes.items() if wanted is None or path in wanted}
+    files = [path for path in spec.files if path not in SCRIPTS and (wanted is None or path in wanted)]
+    mounts = [
+        *_mounts({path: volume for path, volume in shared.items() if path not in each.volumes}, "", named),
+        *(file_mount(path) for path in files if path not in each.volumes),
+        *_mounts(each.volumes, each.name, named),
+    ]
+    amounts = dict(each.resources)
+    return {
+        "name": each.name,
+        **non_empty(image=each.image, command=list(each.command), args=list(each.args), workingDir=each.working_dir),
+        **non_empty(ports=[{"name": name, "containerPort": port} for name, port in each.ports.items()]),
+        **non_empty(env=list(entries(each.env)), envFrom=_env_from(each.env_from)),
+        **_probes(each),
+        **non_empty(resources=non_empty(requests=amounts, limits=amounts), volumeMounts=mounts),
+    }
+
+
+def _probes(each: PodSet | Container) -> dict[str, Any]:
+    return non_empty(
+        startupProbe=each.startup_probe, readinessProbe=each.readiness_probe, livenessProbe=each.liveness_probe
+    )
+
+
+def _env_from(sources: Sequence[EnvFrom]) -> list[Manifest]:
+    return [
+        {
+            **non_empty(prefix=each.prefix),
+            "secretRef" if each.secret else "configMapRef": {
+                "name": each.secret or each.config_map,
+                **non_empty(optional=each.optional),
+            },
+        }
+        for each in sources
+    ]
+
+
+def _mounts(mounted: Mapping[str, Volume], owner: str, named: Mapping[tuple[str, str], str]) -> list[Manifest]:
+    return [
+        {
+            "name": named[owner, path],
+            "mountPath": path,
+            **non_empty(subPath=each.sub_path, readOnly=each.read_only),
+        }
+        for path, each in mounted.items()
+    ]
+
+
+def all_volumes(spec: PodSet) -> Iterator[tuple[str, str, Volume]]:
+    """The container that alone has it (empty: all of them), the path and the volume, in the order of the names."""
+    yield from (("", path, each) for path, each in spec.volumes.items())
+    for container in (*spec.init_containers, *spec.sidecars):
+        yield from ((container.name, path, each) for path, each in container.volumes.items())
+
+
+def volumes(spec: PodSet) -> list[Manifest]:
+    """The volumes of the pod, each once."""
+    named = volume_names(spec)
+    sources = {named[owner, path]: _source(each) for owner, path, each in all_volumes(spec)}
+    return [{"name": name, **source} for name, source in sources.items()]
+
+
+def volume_names(spec: PodSet) -> Mapping[tuple[str, str], str]:
+    """(Container, path) -> the name of its volume: the kind and the name or path of its source.
+
+    Equal sources are one volume. An empty folder or an ephemeral volume has no name, so each path has its own.
+    """
+    names: dict[tuple[str, str], str] = {}
+    sources: dict[str, str] = {}
+    for owner, path, each in all_volumes(spec):
+        source = repr((_source(each), *((owner, path) if each.empty_dir or each.ephemeral else ())))
+        if source not in sources:
+            name = _slug(*_called(each, owner, path))
+            taken = name in sources.values()
+            sources[source] = f"{name[:54].rstrip('-')}-{crc32(source.encode()):08x}" if taken else name
+        names[owner, path] = sources[source]
+    return names
+
+
+def _called(each: Volume, owner: str, path: str) -> tuple[str, ...]:
+    """The words of a volume's name."""
+    if each.nfs:
+        return "nfs", each.nfs.server, each.nfs.path
+    named = {
+        "claim": each.claim,
+        "host": each.host_path,
+        "config": each.config_map,
+        "secret": each.secret,
+        "csi": str(each.csi.get("driver", "")),
+    }
+    found = next(((kind, name) for kind, name in named.items() if name), None)
+    return found or ("ephemeral" if each.ephemeral else "projected" if each.projected else "empty", owner, path)
+
+
+def _slug(*words: str) -> str:
+    """A DNS label of the words. Names that were equal before get a checksum where the volumes are named."""
+    text = "-".join(words).lower()
+    label = "".join(c if c.isascii() and c.isalnum() else "-" for c in text)
+    return "-".join(filter(None, label.split("-")))[:63].rstrip("-")
+
+
+def _source(each: Volume) -> Manifest:
+    """The source of a volume, without its name."""
+    mode = {"defaultMode": int(each.mode, 8)} if each.mode else {}
+    listed = non_empty(items=[{"key": key, "path": path} for key, path in each.items.items()])
+    shared = {**listed, **mode, **non_empty(optional=each.optional)}
+    if each.claim:
+        return {"persistentVolumeClaim": {"claimName": each.claim}}
+    if each.ephemeral:
+        claim = {
+            "accessModes": [each.ephemeral.access_mode],
+            **non_empty(storageClassName=each.ephemeral.storage_class),
+            "resources": {"requests": {"storage": each.ephemeral.size}},
+        }
+        return {"ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
+    if each.host_path:
+        return {"hostPath": {"path": each.host_path, **non_empty(type=each.type)}}
+    if each.config_map:
+        return {"configMap": {"name": each.config_map, **shared}}
+    if each.secret:
+        return {"secret": {"secretName": each.secret, **shared}}
+    if each.projected:
+        return {"projected": {"sources": list(each.projected), **mode}}
+    if each.nfs:
+        return {"nfs": {"server": each.nfs.server, "path": each.nfs.path}}
+    if each.csi:  # drivers such as secrets-store refuse a volume that is not read-only itself
+        return {"csi": {**each.csi, **non_empty(readOnly=each.read_only)}}
+    empty = each.empty_dir
+    return {"emptyDir": non_empty(medium=empty.medium, sizeLimit=empty.size) if empty else {}}
+
+
+def field_of(spec: PodSet, path: Sequence[str | int]) -> Route:
+    """The podSet's field from which a path in the spec of `written` comes."""
+    kind, number = path[0], int(path[1]) if len(path) > 1 else 0
+    if kind == "volumes":
+        name = volumes(spec)[number]["name"]
+        owner, at = next(place for place, each in volume_names(spec).items() if each == name)
+        owners = [each["name"] for each in before_main(spec)]
+        return (*(_beside_route(spec, owners.index(owner)) if owner else ()), kind, at)
+    if kind == "initContainers":
+        return _beside_route(spec, number)
+    if kind == "containers":
+        return tuple(path[2:3])
+    return ("serviceAccount",) if kind == "serviceAccountName" else (kind,)
+
+
+def _beside_route(spec: PodSet, number: int) -> Route:
+    first = len(spec.init_containers)
+    return ("initContainers", number) if number < first else ("sidecars", number - first)
 
 
 def device_request(name: str, request: Mapping[str, Any], target: Target) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 
@@ -33,6 +34,7 @@ SYSCTLS = frozenset(
     )
 )
 LISTS = ("initContainers", "containers", "ephemeralContainers")
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC")
 
 Path = tuple[str | int, ...]
@@ -126,6 +128,14 @@ def _container(path: Path, container: Mapping[str, Any], adds: frozenset[str]) -
     for number, port in enumerate(_list(container.get("ports"))):
         if port.get("hostPort"):
             yield Breach((*path, "ports", number, "hostPort"), "a hostPort")
+    lifecycle = container.get("lifecycle")
+    hooks = lifecycle if isinstance(lifecycle, Mapping) else {}
+    asked: list[tuple[Path, Any]] = [((key,), container.get(key)) for key in PROBES]
+    asked += [(("lifecycle", key), hooks.get(key)) for key in ("postStart", "preStop")]
+    for place, handler in asked:
+        for kind in ("httpGet", "tcpSocket"):
+            if get(handler, kind, "host"):
+                yield Breach((*path, *place, kind, "host"), "a probe or hook of another host")
 
 
 def _restricted(spec: Mapping[str, Any]) -> Iterator[Breach]:

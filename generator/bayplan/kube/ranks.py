@@ -8,7 +8,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Manifest, Slot
 from bayplan.model.plan import Plan, Pods, Ranks
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, texts
 
 MASTER_PORT = 29500
 """The port that torchrun's static rendezvous uses by default (PyTorch torch.distributed.run)."""
@@ -16,7 +16,7 @@ MASTER_PORT = 29500
 
 def master_port(pods: Pods) -> int:
     """The port on which rank 0 of the rendezvous listens."""
-    port = pods.spec.env.get("MASTER_PORT", "")
+    port = texts(pods.spec.env).get("MASTER_PORT", "")
     return int(port) if port.isascii() and port.isdigit() and len(port) < 6 else MASTER_PORT
 
 
@@ -35,13 +35,18 @@ def full_name(host: str, spec: PodSet | None, plan: Plan) -> str:
     return f"{host}.{namespace}.svc.{plan.topology.cluster_domain}"
 
 
-def own_namespace(spec: PodSet, command: Iterable[Any], env: Iterable[Mapping[str, Any]]) -> tuple[Manifest, ...]:
-    """The variable with the pod's namespace, if the container refers to it and the user does not set it."""
-    texts = (*command, *spec.args, *(each.get("value") for each in env))
-    used = any(f"$({NAMESPACE_VARIABLE})" in text for text in texts if isinstance(text, str))
-    if not used or NAMESPACE_VARIABLE in user_names(spec):
-        return ()
-    return ({"name": NAMESPACE_VARIABLE, **field("metadata.namespace")},)
+def own_fields(
+    spec: PodSet, command: Iterable[Any], env: Iterable[Mapping[str, Any]], fields: Mapping[str, str]
+) -> tuple[Manifest, ...]:
+    """The variables with the pod's namespace, and with the fields of its kind, to which the container refers and that
+    the user does not set."""
+    texts = [each for each in (*command, *spec.args, *(each.get("value") for each in env)) if isinstance(each, str)]
+    taken = user_names(spec)
+    return tuple(
+        {"name": name, **field(path)}
+        for name, path in {NAMESPACE_VARIABLE: "metadata.namespace", **fields}.items()
+        if name not in taken and any(f"$({name})" in each for each in texts)
+    )
 
 
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")
@@ -78,13 +83,16 @@ def running_number(pods: Pods, copy: int | str, number: int) -> str:
     return str(copy * pods.replicas + number) if isinstance(copy, int) else f"$(({copy}*{pods.replicas}+{number}))"
 
 
-def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
+def arithmetic(everyone: Iterable[tuple[Pods, int]]) -> frozenset[Route]:
     """PodSets of the file whose ranks need a shell to add up, because pods know only their number in a Job.
 
-    All instances of such a podSet do it, the first ones too, so that they read alike.
+    All instances of such a podSet do it, the first ones too, so that they read alike. `everyone`: each with the number
+    of its first pod.
     """
     return frozenset(
-        pods.route for pods in everyone if pods.ranks and (pods.copies > 1 or (pods.ranks.first and pods.replicas > 1))
+        pods.route
+        for pods, start in everyone
+        if pods.ranks and (pods.copies > 1 or (pods.ranks.first != start and pods.replicas > 1))
     )
 
 

@@ -10,12 +10,16 @@ from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
+    GANG_LABEL,
     GROUP_LABEL,
     INDEX_FIELD,
     KINDS,
+    MPIJOB,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
+    SERVICE_LABEL,
+    WORKFLOW_LABEL,
     Barrier,
     Kind,
     Piece,
@@ -24,6 +28,7 @@ from bayplan.kube.kinds import (
     gang_labels,
     instances,
     service_name,
+    start,
     workload_barriers,
 )
 from bayplan.kube.objects import non_empty
@@ -49,7 +54,7 @@ from bayplan.kube.ranks import (
     full_name,
     literal_value,
     local_address,
-    own_namespace,
+    own_fields,
     rank_env,
     user_names,
 )
@@ -57,7 +62,8 @@ from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Sha
 from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary
+from bayplan.model.workflow import Binary, Service
+from bayplan.planning.bind import gang_name
 
 BARRIER_VOLUME = "bayplan-barrier"
 
@@ -97,7 +103,8 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     """What the podSet instances of a workload share."""
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
-    shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     barriers = workload_barriers(plan, workload)
     waiting = {(gang.name, name): each for gang, found in barriers for name, each in found.items()}
     gangs = {gang.name: gang for gang in workload.gangs}
@@ -116,7 +123,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
         _channel(pods),
-        _launcher(plan, pods),
+        _launcher(context, pods),
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         _uploads(pods),
         ranked,
@@ -124,7 +131,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
-    parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
+    parts = parts._replace(env=(*own_fields(pods.spec, command, parts.env, context.kind.FIELDS), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
     spec = pods.spec
     if gang.copies > 1 and gang.gang.rows:
@@ -145,9 +152,14 @@ def _variables(gang: GangPlan, pods: Pods) -> PodParts:
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
-    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
-    group = {GROUP_LABEL: unit} if unit else {}
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
+    """Those of the workflow, and the names of gang, group and podSet. The parts of an MPIJob have their own names."""
+    unit = pods.name.removesuffix(f"-{pods.spec.name}")
+    inside = unit != pods.name
+    group = {GROUP_LABEL: unit} if inside else {}
+    called = pods.spec.name if inside else pods.name
+    name = client_service_name(plan, gang)
+    client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: called, **client}
 
 
 def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:
@@ -193,16 +205,19 @@ def _channel(pods: Pods) -> PodParts:
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
 
 
-def _launcher(plan: Plan, pods: Pods) -> PodParts:
-    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`).
+def _launcher(context: WorkloadContext, pods: Pods) -> PodParts:
+    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`). mpi-operator adds the key itself.
 
     A pod without the Secret starts, and its log says what is missing. One that waited for it would hold its node.
     """
     if not pods.spec.launcher:
         return PodParts()
-    secret = {"secretName": mpi_secret_name(plan), "optional": True}
+    address = {"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    if context.workload.kind == MPIJOB:
+        return PodParts(env=(address,))
+    secret = {"secretName": mpi_secret_name(context.plan), "optional": True}
     return PodParts(
-        env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
+        env=(address,),
         volumes=({"name": "mpi-ssh", "secret": secret},),
         mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
     )
@@ -237,15 +252,15 @@ def _uploads(pods: Pods) -> PodParts:
     return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
-def _ranks(context: WorkloadContext, of: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
-    if of.copies > 1:  # each pod is the only one of its rendezvous
+    if own.copies > 1:  # each pod is the only one of its rendezvous
         return PodParts(env=rank_env(pods, ranks, LOCALHOST, 0, None).env), pods.spec.command
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
-    numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
+    numbers = context.kind.numbers(own, pods) if pods.route in context.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
     host = _address(leader) or full_name(
@@ -341,6 +356,38 @@ def _each_template(gang: GangPlan) -> list[Pods]:
     return list({pods.template: pods for pods in all_pods(gang.root)}.values())
 
 
+def client_service_name(plan: Plan, gang: GangPlan) -> str:
+    """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
+    service = gang.gang.service
+    return "" if service is None else service.name or f"{_shared_name(plan, gang)}-service"
+
+
+def _shared_name(plan: Plan, gang: GangPlan) -> str:
+    """The name of what all copies of a gang share."""
+    return gang_name(plan.workflow, gang.gang._replace(replicas=1), 0)
+
+
+def _answering(gang: GangPlan) -> str:
+    """The podSet of the file that answers the gang's clients."""
+    return (gang.gang.service.pod_set if gang.gang.service else "") or next(all_pods(gang.root)).spec.name
+
+
+def client_service(plan: Plan, gang: GangPlan, service: Service) -> Manifest:
+    """The Service for clients, which all copies of the gang answer: their pods have a label of its own."""
+    name = client_service_name(plan, gang)
+    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == _answering(gang))
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: _shared_name(plan, gang)}},
+        "spec": {
+            **({} if service.type == "ClusterIP" else {"type": service.type}),
+            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
+            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in service.ports or ports],
+        },
+    }
+
+
 def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
     """All of them, with the labels of their gang. Gangs whose workload is not a Kubernetes object have none."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
@@ -353,6 +400,8 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
             yield matrix.config_map(plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
+        if gang.gang.service and gang.copy == 0:
+            yield client_service(plan, gang, gang.gang.service)
     for workload in shape.workloads:
         yield from barrier_objects(plan, workload)
 

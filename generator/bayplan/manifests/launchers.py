@@ -12,7 +12,8 @@ from typing import Any
 
 from bayplan.core.package_data import table
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, SBATCH, barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, barriers
+from bayplan.kube.kinds.mpijob import WORKER
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
     BARRIER_SCRIPT,
@@ -21,6 +22,7 @@ from bayplan.kube.pod import (
     DATA_STATE,
     DATA_STATE_FOLDER,
     MPI_SCRIPT,
+    before_main,
     container_name,
     data_url,
     file_mount,
@@ -29,6 +31,8 @@ from bayplan.kube.pod import (
     named_containers,
     overlay,
     shm_mount,
+    templates,
+    volumes,
 )
 from bayplan.kube.shell import RUN, ignoring
 from bayplan.model.manifest import Manifest, Shape
@@ -62,7 +66,7 @@ def _lost(gang: GangPlan, kind: str) -> bool:
 
 def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> GangPlan:
     def with_programs(pods: Pods) -> Pods:
-        spec = _with_launcher(pods.spec) if pods.spec.launcher else pods.spec
+        spec = _with_launcher(pods.spec, kind == MPIJOB and pods.name == WORKER) if pods.spec.launcher else pods.spec
         pool = plan.topology.pool(pods.pool)
         if pool and any(spec.data):
             spec = _with_data(plan, spec, pool)
@@ -76,10 +80,11 @@ def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> Gan
     return gang._replace(root=edit_unit(gang.root, pods=with_programs))
 
 
-def _with_launcher(spec: PodSet) -> PodSet:
-    """The podSet with the MPI launcher before its command."""
+def _with_launcher(spec: PodSet, joins: bool) -> PodSet:
+    """The podSet with the MPI launcher before its command. `joins`: no pod of it runs the command."""
     return spec._replace(
-        command=("sh", MPI_SCRIPT, *spec.command),
+        command=("sh", MPI_SCRIPT, *(() if joins else spec.command)),
+        args=() if joins else spec.args,
         files={**spec.files, MPI_SCRIPT: table("kube", "mpi.sh")},
         env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
     )
@@ -132,24 +137,27 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     state = [{"name": DATA_STATE, "mountPath": DATA_STATE_FOLDER}] if uploaded else []
     security = _security(main.get("securityContext") or {})
     names: list[str] = []
-    init: list[Manifest] = []
+    fetching: list[Manifest] = []
+    uploading: list[Manifest] = []
     files = [*map(file_mount, spec.files)]  # one in an output folder is an output
     for scheme, moves in _by_scheme(fetched):
         words = [word for each in moves for word in each.words]
         inside: list[Manifest] = [
             {k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves, hidden)
         ]
-        init.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
+        fetching.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
     for scheme, moves in _by_scheme(uploaded):
         names.append(f"upload-{scheme}")
         words = [word for each in moves for word in (str(each.seconds), *each.words)]
         inside = [*_of([*mounts, *files], moves, hidden), *state]
         sidecar = _container(names[-1], movers[scheme], ["upload", names[-1]], words, inside, security)
-        init.append({**sidecar, "restartPolicy": "Always"})
+        uploading.append({**sidecar, "restartPolicy": "Always"})
     generated = {
-        "initContainers": init,
+        "initContainers": [*fetching, *before_main(spec), *uploading],
         "containers": [{"name": container_name(spec), **non_empty(volumeMounts=[*added, *state])}],
-        **non_empty(volumes=[{"name": each["name"], "emptyDir": {}} for each in (*added[:1], *state)]),
+        **non_empty(
+            volumes=[*({"name": each["name"], "emptyDir": {}} for each in (*added[:1], *state)), *volumes(spec)]
+        ),
     }
     below = non_empty(initContainers=(pool.template.get("spec") or {}).get("initContainers"))  # it takes precedence too
     own = named_containers(spec.template, container_name(spec))
@@ -158,6 +166,8 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     return spec._replace(
         command=("sh", DATA_SCRIPT, "run", ",".join(names), failure, *spec.command) if names else spec.command,
         files={**spec.files, DATA_SCRIPT: table("kube", "data.sh").replace("# RUN", RUN)},
+        init_containers=(),
+        sidecars=(),
         template=overlay(overlay({"spec": generated}, {"spec": below}), own),
     )
 
@@ -207,8 +217,8 @@ def _mounts(spec: PodSet, main: Mapping[str, Any], folders: Iterable[str]) -> tu
 
 
 def _volumes(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
-    """The volumes of both templates."""
-    return (each for patch in (pool.template, spec.template) for each in (patch.get("spec") or {}).get("volumes") or ())
+    """The volumes of the podSet and of both templates."""
+    return (each for patch in templates(spec, pool) for each in (patch.get("spec") or {}).get("volumes") or ())
 
 
 def _of(mounts: Iterable[Manifest], moves: Iterable[Move], hidden: Collection[str]) -> list[Manifest]:

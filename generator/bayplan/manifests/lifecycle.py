@@ -27,6 +27,8 @@ PLURALS = {
     "ConfigMap": "configmaps",
     "Job": "jobs",
     "JobSet": "jobsets",
+    "LeaderWorkerSet": "leaderworkersets",
+    "PodCliqueSet": "podcliquesets",
     "Pod": "pods",
     "PodGroup": "podgroups",
     "ResourceClaimTemplate": "resourceclaimtemplates",

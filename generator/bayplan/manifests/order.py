@@ -14,6 +14,7 @@ from bayplan.model.workflow import GANGS
 ORDER = (
     "PriorityClass",
     "Topology",
+    "ClusterTopologyBinding",
     "ClusterNetworkTopology",
     "HyperNode",
     "ResourceFlavor",
@@ -33,8 +34,16 @@ ORDER = (
     "PodGroup",
     "Service",
     "JobSet",
+    "MPIJob",
+    "TrainingRuntime",
+    "TrainJob",
+    "LeaderWorkerSet",
+    "PodCliqueSet",
     "Job",
+    "StatefulSet",
+    "Deployment",
     "Pod",
+    "HorizontalPodAutoscaler",
     "File",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
@@ -42,6 +51,7 @@ ORDER = (
 CLUSTER_SCOPED = (
     "PriorityClass",
     "Topology",
+    "ClusterTopologyBinding",
     "ClusterNetworkTopology",
     "HyperNode",
     "ResourceFlavor",
@@ -145,6 +155,13 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
     if "svc" in own.get("spec", {}).get("plugins", ()):  # Volcano 1.15, job/plugins/svc/svc.go
         yield "Service", own["metadata"]["name"]
         yield "ConfigMap", f"{own['metadata']['name']}-svc"
+    if own["kind"] == "LeaderWorkerSet":  # LWS 0.9, pkg/controllers/leaderworkerset_controller.go
+        yield from (("Service", own["metadata"]["name"]), ("StatefulSet", own["metadata"]["name"]))
+        copies = own["spec"].get("replicas", 1) if own["spec"]["leaderWorkerTemplate"]["size"] > 1 else 0
+        yield from (("StatefulSet", f"{own['metadata']['name']}-{n}") for n in range(copies))
+    if own["kind"] == "PodCliqueSet":  # Grove v0.1.0-alpha.12, operator/api/common/namegen.go
+        copies = (f"{own['metadata']['name']}-{n}" for n in range(own["spec"]["replicas"]))
+        yield from ((made, name) for name in copies for made in ("Service", "PodGroup"))
     if own["kind"] == "JobSet":
         yield "Service", own["metadata"]["name"]
         for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)

@@ -67,6 +67,6 @@ def _pod_set(spec: PodSet, replace: Replace, in_files: Replace) -> PodSet:
     return spec._replace(
         command=tuple(map(replace, spec.command)),
         args=tuple(map(replace, spec.args)),
-        env={name: replace(value) for name, value in spec.env.items()},
+        env={name: replace(value) if isinstance(value, str) else value for name, value in spec.env.items()},
         files={path: in_files(held) if isinstance(held, str) else held for path, held in spec.files.items()},
     )

@@ -12,8 +12,9 @@ from typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.model.backend import Feature, Lower, Support, Word
 from bayplan.model.manifest import Absent, Lowered, Marks, Shape
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
+from bayplan.model.workflow import serves
 
 TITLES: Mapping[str, str] = {
     "job": "a Job",
@@ -28,13 +29,28 @@ TITLES: Mapping[str, str] = {
     "rayjob": "a RayJob",
     "volcano-job": "a Volcano Job",
     "pod": "a bare Pod",
+    "podcliqueset": "a PodCliqueSet",
+    "dynamographdeployment": "a DynamoGraphDeployment",
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
+
+OF_GROVE = ("podcliqueset", "dynamographdeployment")
+"""Kinds whose pods Grove makes, with gangs of its own."""
+
+ONLY_KAI = "Grove gives levels only to KAI: it refuses them with Volcano, and gives kube-scheduler no gangs"
+"""Why no other scheduler places the kinds of Grove (v0.1.0-alpha.12, operator/internal/scheduler)."""
 
 SOLE = "sole-deployment"
 """A Deployment of one pod, which needs no gang."""
 
-PLACED: Mapping[str, str] = {**TITLES, SOLE: "a Deployment of one pod"}
+SINGLE_PODS = "single-pods"
+"""A Deployment whose pods are copies of a gang of one pod. bayplan writes it, and nothing groups its pods."""
+
+PLACED: Mapping[str, str] = {
+    **TITLES,
+    SOLE: "a Deployment of one pod",
+    SINGLE_PODS: "a Deployment of independent pods",
+}
 """Kind -> what is placed."""
 
 PLAIN = (
@@ -86,10 +102,23 @@ def refuses(
 ) -> tuple[Support, ...]:
     """Rows for all other kinds. `but`: kinds that earlier rows cover."""
     return tuple(
-        Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
+        Support(f"{feature}-{kind}", "absent", word="not yet upstream", reason=ONLY_KAI, hint="use `-s kai`")
+        if kind in OF_GROVE
+        else Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
         for kind in (RANKED if feature == "ranks" else PLACED if feature == "place" else TITLES)
         if kind not in but and not (kind == SOLE and "deployment" in but)
     )
+
+
+def single_pods(shape: Shape) -> bool:
+    """Whether the pods are copies of a gang of one pod, so that the scheduler places each by itself."""
+    workload = shape.workloads[0]
+    return workload.kind == "deployment" and serves(workload.gangs[0].gang)
+
+
+def alone(plan: Plan, marks: Marks) -> Lowered:
+    """The same marks for the only pod of each copy, and no group."""
+    return Lowered((), {(gang.name, pods.name): marks for gang in plan.gangs for pods in all_pods(gang.root)})
 
 
 def for_default_scheduler(lowered: Lowered) -> Lowered:

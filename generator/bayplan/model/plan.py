@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
-from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow, serves
 
 MOST_PODS = 1_000_000
 """Ten times the largest known Kubernetes clusters: a larger number is a typing error."""
@@ -136,8 +136,9 @@ class GangPlan(NamedTuple):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The variables that all containers of this copy have beside those of their podSet; none of a single copy."""
-        if self.gang.replicas == 1 and not self.gang.rows:
+        """The variables that all containers of this copy have beside those of their podSet; none of a single copy, and
+        none of services, whose copies come from one pod template."""
+        if serves(self.gang) or (self.gang.replicas == 1 and not self.gang.rows):
             return {}
         index = {} if self.copies > 1 else {GANG_INDEX: str(self.copy)}
         own = self.gang.rows[self.copy] if self.gang.rows and self.copies == 1 else {}
@@ -190,6 +191,21 @@ class Plan(NamedTuple):
     occupied: Mapping[str, tuple[Occupant, ...]] = {}  # by other workloads; only the proof reads it
 
 
+def gang_queue(plan: Plan, gang: GangPlan) -> str:
+    """The queue of a gang: its own, or that of the plan. Empty if neither is set."""
+    return gang.gang.queue or plan.queue
+
+
+def queue_route(plan: Plan, gang: GangPlan) -> Route:
+    """The place that sets the queue of a gang; empty if the topology does, or nothing."""
+    return (*gang.route, "queue") if gang.gang.queue else ("workflow", "spec", "queue") if plan.workflow.queue else ()
+
+
+def plan_queues(plan: Plan) -> Mapping[str, GangPlan]:
+    """The queues of the plan, each with its first gang."""
+    return {gang_queue(plan, gang): gang for gang in reversed(plan.gangs) if gang_queue(plan, gang)}
+
+
 def walk(unit: Unit) -> Iterator[Unit]:
     """The unit and all units below it, parents first, in rank order."""
     yield unit
@@ -222,6 +238,11 @@ def edit_unit(
 def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
     """The plan with `edit_unit` applied to each of its gangs."""
     return plan._replace(gangs=tuple(gang._replace(root=edit_unit(gang.root, **edits)) for gang in plan.gangs))
+
+
+def one_version(gang: GangPlan) -> bool:
+    """Whether all pods of the gang must run the same version, because some are ranks of one job."""
+    return gang.gang.rendezvous != "none" and sum(pods.total for pods in all_pods(gang.root)) > 1
 
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:

@@ -105,6 +105,97 @@ class Data(NamedTuple):
                 yield each, (key, number)
 
 
+class Variable(NamedTuple):
+    """The value of an environment variable that Kubernetes looks up, from one source."""
+
+    secret: str = ""
+    config_map: str = ""
+    key: str = ""
+    optional: bool = False
+    field: str = ""  # such as metadata.name
+    resource: str = ""  # such as limits.cpu
+
+
+def texts(env: Mapping[str, str | Variable]) -> dict[str, str]:
+    """The variables whose values the file has."""
+    return {name: value for name, value in env.items() if isinstance(value, str)}
+
+
+class EnvFrom(NamedTuple):
+    """A Secret or ConfigMap whose keys are variables."""
+
+    secret: str = ""
+    config_map: str = ""
+    prefix: str = ""
+    optional: bool = False
+
+
+class Ephemeral(NamedTuple):
+    """A volume that Kubernetes makes for each pod."""
+
+    size: str
+    storage_class: str = ""
+    access_mode: str = "ReadWriteOnce"
+
+
+class EmptyDir(NamedTuple):
+    """An empty folder of the pod."""
+
+    medium: str = ""
+    size: str = ""
+
+
+class Nfs(NamedTuple):
+    """A folder of an NFS server."""
+
+    server: str
+    path: str
+
+
+class Volume(NamedTuple):
+    """What is mounted at a path: one source, and how."""
+
+    claim: str = ""
+    ephemeral: Ephemeral | None = None
+    host_path: str = ""
+    type: str = ""  # of host_path
+    empty_dir: EmptyDir | None = None
+    config_map: str = ""
+    secret: str = ""
+    items: Mapping[str, str] = {}  # key -> file
+    mode: str = ""  # octal
+    optional: bool = False
+    projected: tuple[Mapping[str, Any], ...] = ()  # in Kubernetes' form
+    nfs: Nfs | None = None
+    csi: Mapping[str, Any] = {}  # in Kubernetes' form
+    read_only: bool = False
+    sub_path: str = ""
+
+    @property
+    def source(self) -> "Volume":
+        """The volume without what a mount says of it. Equal sources in one pod are one volume."""
+        return self._replace(read_only=False, sub_path="")
+
+
+class Container(NamedTuple):
+    """A container besides the main one. Probes are in Kubernetes' form, and only sidecars have them."""
+
+    name: str
+    image: str = ""
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    working_dir: str = ""
+    env: Mapping[str, str | Variable] = {}
+    env_from: tuple[EnvFrom, ...] = ()
+    resources: Mapping[str, str] = {}
+    ports: Mapping[str, int] = {}
+    startup_probe: Mapping[str, Any] = {}
+    readiness_probe: Mapping[str, Any] = {}
+    liveness_probe: Mapping[str, Any] = {}
+    volumes: Mapping[str, Volume] = {}
+    mounts: tuple[str, ...] | None = None  # paths of the podSet's volumes and files; None: all
+
+
 class PodSet(NamedTuple):
     """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total."""
 
@@ -122,15 +213,33 @@ class PodSet(NamedTuple):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     launcher: str = ""  # mpi
-    env: Mapping[str, str] = {}
+    working_dir: str = ""
+    env: Mapping[str, str | Variable] = {}
+    env_from: tuple[EnvFrom, ...] = ()
     ports: Mapping[str, int] = {}
+    startup_probe: Mapping[str, Any] = {}
+    readiness_probe: Mapping[str, Any] = {}
+    liveness_probe: Mapping[str, Any] = {}
     shm: str = ""
+    volumes: Mapping[str, Volume] = {}
     files: Mapping[str, str | Binary] = {}
     data: Data = Data()
+    init_containers: tuple[Container, ...] = ()
+    sidecars: tuple[Container, ...] = ()
+    service_account: str = ""
+    termination_grace_period_seconds: int | None = None
     restart_policy: str = "Never"
     retry_on_exit_codes: tuple[int, ...] = ()
     restart_gang_on_exit_codes: tuple[int, ...] = ()
     template: Mapping[str, Any] = {}
+
+
+def has_own_fields(pods: PodSet) -> bool:
+    """Whether a podSet has volumes, probes or other containers, or values that Kubernetes looks up."""
+    probes = pods.startup_probe or pods.readiness_probe or pods.liveness_probe
+    beside = pods.init_containers or pods.sidecars
+    own = pods.service_account or pods.working_dir or pods.termination_grace_period_seconds is not None
+    return bool(pods.volumes or pods.env_from or probes or beside or own) or len(texts(pods.env)) < len(pods.env)
 
 
 class Group(NamedTuple):
@@ -154,6 +263,38 @@ def pod_of(host: str) -> tuple[str, int]:
     return name, int(number or 0)
 
 
+class Rollout(NamedTuple):
+    """How many copies of a service change at the same time: above `replicas`, and missing from them."""
+
+    surge: int = 0
+    unavailable: int = 1
+
+
+class Autoscale(NamedTuple):
+    """The range of a HorizontalPodAutoscaler, and its metrics in the form of autoscaling/v2."""
+
+    max_replicas: int
+    min_replicas: int = 1
+    cpu_percent: int | None = None
+    metrics: tuple[Any, ...] = ()
+
+
+class Service(NamedTuple):
+    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, empty: all."""
+
+    name: str = ""
+    pod_set: str = ""
+    ports: tuple[str, ...] = ()
+    type: str = "ClusterIP"
+
+
+class Trainer(NamedTuple):
+    """The runtime of a TrainJob that others wrote."""
+
+    runtime: str
+    kind: str = "ClusterTrainingRuntime"  # or TrainingRuntime
+
+
 def _as_written(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """A mapping in the order of the file."""
     return dict(data)
@@ -169,6 +310,11 @@ class Gang(NamedTuple):
     depends_on: tuple[str, ...] = ()
     placement: Placement = Placement()
     workload: str = "auto"
+    lifecycle: str = "job"  # job | service
+    rollout: Rollout | None = None
+    autoscale: Autoscale | None = None
+    service: Service | None = None
+    trainer: Trainer | None = None
     replicas: int = 1
     matrix: Annotated[Mapping[str, Any], Encoded(read=_as_written)] = {}
     rows: Annotated[tuple[Mapping[str, str], ...], Encoded("")] = ()
@@ -183,15 +329,26 @@ class Gang(NamedTuple):
     ttl_seconds_after_finished: int | None = None
     preemptible: bool | None = None
     compute_domain: str = "auto"
+    queue: str = ""
     pool: str = ""
     backends: Mapping[str, Mapping[str, Any]] = {}
     groups: tuple[Group, ...] = ()
     pod_sets: tuple[PodSet, ...] = ()
 
 
+def serves(gang: Gang) -> bool:
+    """Whether the gang never ends, so that all of its copies run at the same time."""
+    return gang.lifecycle == "service"
+
+
+def varies(gang: Gang) -> bool:
+    """Whether the number of copies changes while a service runs: by an autoscaler, or during a rollout."""
+    return gang.autoscale is not None or bool(gang.rollout and gang.rollout.surge)
+
+
 def proven_copies(gang: Gang) -> int:
     """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
-    return gang.replicas if gang.workload == "lws" else gang.at_once or 1
+    return gang.replicas if serves(gang) or gang.workload == "lws" else gang.at_once or 1
 
 
 UNWRAPPED = ("pods", "sbatch")

@@ -9,7 +9,7 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, PodRef, Pods, Ranks, Unit, Units, all_pods, edit_unit, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
+from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, serves
 from bayplan.planning.pools import gang_pools
 
 # Names of all derived objects. They contain nothing random, no time and no version of bayplan.
@@ -39,9 +39,10 @@ def joined(*parts: str) -> str:
 class _Expansion:
     """The pools by route and the topology, for all gangs and groups."""
 
-    def __init__(self, pools: Mapping[Route, str], topology: ClusterTopology) -> None:
+    def __init__(self, pools: Mapping[Route, str], topology: ClusterTopology, serving: bool) -> None:
         self.pools = pools
         self.topology = topology
+        self.serving = serving  # pods of a service never end
 
     def unit(self, node: Gang | Group, route: Route, name: str, stem: str, size: int | None) -> Unit:
         required, preferred = node.placement
@@ -68,6 +69,7 @@ class _Expansion:
         pool = self.pools[route]
         replicas = size or spec.replicas
         full = filled_from_node(spec, self.topology.pool(pool))
+        full = full._replace(restart_policy="Always") if self.serving else full
         minimum = replicas if size or spec.min_replicas is None else spec.min_replicas
         return Pods(joined(above, spec.name), joined(stem, spec.name), full, route, pool, replicas, minimum)
 
@@ -100,12 +102,15 @@ def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: s
 
 
 def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> Outcome[tuple[GangPlan, ...]]:
-    """All copies of one gang."""
+    """All copies of one gang: of a service, at least as many as its autoscaler keeps."""
+    if gang.autoscale and serves(gang):
+        gang = gang._replace(replicas=max(gang.replicas, gang.autoscale.min_replicas))
     pools = gang_pools(workflow, gang, route, topology)
     failed = tuple(why for why in pools.values() if not isinstance(why, str))
     if failed:
         return Outcome(None, failed)
-    root = _Expansion({at: str(name) for at, name in pools.items()}, topology).unit(gang, route, "", "", None)
+    named = {at: str(name) for at, name in pools.items()}
+    root = _Expansion(named, topology, serves(gang)).unit(gang, route, "", "", None)
     diagnostics = (*_levels(root, topology), *_counts(root, topology))
     after = tuple(
         gang_name(workflow, other, copy)

@@ -11,7 +11,7 @@ from bayplan.fabrics import fabric_of
 from bayplan.kube.objects import get, items, text
 from bayplan.kube.pod import container_name
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import PodSet, texts
 
 GLOO = "GLOO_SOCKET_IFNAME"
 
@@ -57,7 +57,7 @@ def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool:
     if fabric := fabric_of(pods, topology):
         at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
         values |= {name: DeclaredValue(value, (*at, name), True) for name, value in fabric.env.items()}
-    values |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
+    values |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in texts(pods.env).items()}
     for each in layers(pods, route, topology, pool):
         values |= dict(_of_template(each, container_name(pods)))
     return values

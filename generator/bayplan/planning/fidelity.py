@@ -6,11 +6,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
+from bayplan.kube.kinds import GROVE
 from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, once, title, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    allocator,
+    gang_queue,
+    once,
+    queue_route,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import Gang, Group
+from bayplan.model.workflow import Gang, Group, serves
 
 UNSTATED = "F600"
 """The code of a feature for which a backend has no row of support."""
@@ -91,8 +105,9 @@ def plan_needs(plan: Plan) -> tuple[Need, ...]:
 
 def _workflow_needs(plan: Plan) -> Iterator[Need]:
     spec = ("workflow", "spec")
-    named = "queue" if plan.queue else "no-queue"
-    yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
+    for gang in {queue_route(plan, gang): gang for gang in reversed(plan.gangs)}.values():
+        named = "queue" if gang_queue(plan, gang) else "no-queue"
+        yield Need(named, 1, queue_route(plan, gang) or ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
     yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})
@@ -132,7 +147,9 @@ def _repeated(pool: Pool, depth: int) -> str:
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     subject = f'gang "{gang.gang.name}"'
-    yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
+    total = sum(pods.replicas for pods in all_pods(gang.root))
+    if total > 1 or not serves(gang.gang):  # copies of one pod wait for nobody
+        yield Need("gang", total, (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
     # Several ComputeDomains that `computeDomain: group` requests are another need than several that `auto` results in.
@@ -238,7 +255,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
                     yield Need("optional-pods-placed", left, at, True, subject)
         for units in unit.groups:
             yield from _order_need(units)
-            if units.minimum < len(units.members):
+            if units.minimum < len(units.members) and gang.gang.workload != GROVE:  # Grove makes gangs of them
                 left = len(units.members) - units.minimum
                 yield Need("optional-groups", left, (*units.route, "minReplicas"), subject=f'group "{units.name}"')
         if len(unit.groups) > 1 or any(_uneven(units) for units in unit.groups):
@@ -278,11 +295,16 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         ("restarts", "maxRestarts", (spec.max_restarts if apart else 0) or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("clients", "service", 1 if spec.service else None),
+        ("autoscale", "autoscale", spec.autoscale.max_replicas if spec.autoscale else None),
+        ("rollout", "rollout", 1 if spec.rollout else None),
     ):
         if amount is not None:
             yield Need(feature, amount, (*gang.route, key), subject=subject)
+    if serves(spec):
+        yield Need("service", 1, (*gang.route, "lifecycle"), subject=subject)
     for pods in once(all_pods(gang.root)):
-        if pods.spec.restart_policy == "Always":
+        if pods.spec.restart_policy == "Always" and not serves(spec):
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
         for feature, key, codes in (
             ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),

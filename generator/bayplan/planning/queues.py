@@ -7,7 +7,18 @@ from collections.abc import Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, accelerator, all_pods, allocator
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    accelerator,
+    all_pods,
+    allocator,
+    gang_queue,
+    plan_queues,
+    queue_route,
+)
 from bayplan.model.topology import GPU, ClusterTopology, Queue, Quota
 from bayplan.model.workflow import proven_copies
 from bayplan.planning.fit.problem import demand
@@ -26,9 +37,9 @@ class Bound(NamedTuple):
     route: Route
 
 
-def bounds(plan: Plan, own_share: bool = False) -> Iterator[Bound]:
-    """The limits of the plan's queue and its parents. With `own_share`, what is guaranteed is the limit."""
-    for number, queue in plan.topology.ancestry(plan.queue):
+def bounds(plan: Plan, gang: GangPlan, own_share: bool = False) -> Iterator[Bound]:
+    """The limits of the gang's queue and its parents. With `own_share`, what is guaranteed is the limit."""
+    for number, queue in plan.topology.ancestry(gang_queue(plan, gang)):
         for row, quota in enumerate(queue.quotas):
             key = "guaranteed" if own_share and quota.guaranteed is not None else "limit"
             amount = getattr(quota, key)
@@ -43,11 +54,10 @@ def too_small(plan: Plan, own_share: bool = False) -> Iterator[Diagnostic]:
     Optional pods and groups do not count, and neither do GPUs that pods claim through DRA. `own_share`: only gangs that
     are not preemptible, and what the queue is guaranteed.
     """
-    limits = tuple(bounds(plan, own_share))
     judged = (each for each in plan.gangs if each.copy == 0 and not (own_share and each.gang.preemptible is not False))
     for gang in judged:
         copies, needed = proven_copies(gang.gang), needs(gang, plan)
-        bound = next((each for each in limits if _of(each.quota, needed) * copies > each.amount), None)
+        bound = next((b for b in bounds(plan, gang, own_share) if _of(b.quota, needed) * copies > b.amount), None)
         if bound:
             yield _refused(plan, gang, bound, _of(bound.quota, needed) * copies)
 
@@ -55,16 +65,17 @@ def too_small(plan: Plan, own_share: bool = False) -> Iterator[Diagnostic]:
 def most_copies(plan: Plan, gang: GangPlan) -> tuple[int, str]:
     """How many copies of the gang its queue and the parents hold, and which number decides."""
     needed = needs(gang, plan)
-    held = [(each.amount // amount, each) for each in bounds(plan) if (amount := _of(each.quota, needed))]
+    held = [(each.amount // amount, each) for each in bounds(plan, gang) if (amount := _of(each.quota, needed))]
     if not held:
         return gang.gang.replicas, ""
     number, bound = min(held, key=lambda each: each[0])
-    return number, f"{_titled(plan, bound)} holds {_amount(bound.amount, bound.quota)}"
+    return number, f"{_titled(plan, gang, bound)} holds {_amount(bound.amount, bound.quota)}"
 
 
-def _titled(plan: Plan, bound: Bound) -> str:
-    """The queue of a bound; a parent with the plan's own queue."""
-    above = "" if bound.queue.name == plan.queue else f', a parent of queue "{plan.queue}",'
+def _titled(plan: Plan, gang: GangPlan, bound: Bound) -> str:
+    """The queue of a bound; a parent with the gang's own queue."""
+    own = gang_queue(plan, gang)
+    above = "" if bound.queue.name == own else f', a parent of queue "{own}",'
     return f'queue "{bound.queue.name}"{above}'
 
 
@@ -74,31 +85,32 @@ def _refused(plan: Plan, gang: GangPlan, bound: Bound, wanted: int) -> Diagnosti
     most = quantity.show(bound.amount)
     holds = f"guarantees only {most}, and this gang is not preemptible" if bound.key == "guaranteed" else ""
     holds = holds or f"can never hold more than {most}"
-    message = f"{who} {_amount(wanted, bound.quota)}, but {_titled(plan, bound)} {holds}"
-    route = ("workflow", "spec", "queue") if plan.workflow.queue else (*gang.route, "name")
+    message = f"{who} {_amount(wanted, bound.quota)}, but {_titled(plan, gang, bound)} {holds}"
+    route = queue_route(plan, gang) or (*gang.route, "name")
     hint = f"request less, name another queue, or raise `{bound.key}` of the queue in the cluster and in the topology"
     return error("P563", route, message, hint=hint, notes=(Note("the number is here", bound.route),))
 
 
 def unmodelled(plan: Plan) -> Iterator[Diagnostic]:
-    """P564: the numbers of the queue, of which bayplan does not know how much others use."""
+    """P564: the numbers of the queues, of which bayplan does not know how much others use."""
     chain = numbers(plan)
     if chain:
         route = ("workflow", "spec", "queue") if plan.workflow.queue else ("workflow", "metadata", "name")
-        kinds = {name: "queue" if name == plan.queue else "parent queue" for name, _ in chain}
+        kinds = {name: "queue" if name in plan_queues(plan) else "parent queue" for name, _ in chain}
         shown = "; ".join(f'{kinds[name]} "{name}": {", ".join(map(described, quotas))}' for name, quotas in chain)
         message = f"bayplan models neither preemption nor what others use of these numbers: {shown}"
         yield info("P564", route, message)
 
 
 def numbers(plan: Plan) -> list[tuple[str, list[Quota]]]:
-    """The queue and its parents, each with the numbers of what the plan requests."""
-    needed = [needs(gang, plan) for gang in plan.gangs if gang.copy == 0]
-    found = (
-        (queue.name, [quota for quota in queue.quotas if any(_of(quota, amounts) for amounts in needed)])
-        for _, queue in plan.topology.ancestry(plan.queue)
-    )
-    return [(name, quotas) for name, quotas in found if quotas]
+    """The queues and their parents, each with the numbers of what their gangs request."""
+    found: dict[str, list[Quota]] = {}
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        needed = needs(gang, plan)
+        for _, queue in plan.topology.ancestry(gang_queue(plan, gang)):
+            known = found.setdefault(queue.name, [])
+            found[queue.name] = [quota for quota in queue.quotas if quota in known or _of(quota, needed)]
+    return [(name, quotas) for name, quotas in found.items() if quotas]
 
 
 def described(quota: Quota) -> str:
@@ -161,10 +173,10 @@ def without_chains(plan: Plan, enforced: ClusterTopology) -> Plan:
 
     `enforced`: the topology with the numbers of queues that the scheduler's own objects have.
     """
-    both = tuple(bounds(plan)), tuple(bounds(plan._replace(topology=enforced)))
+    both = plan, plan._replace(topology=enforced)
 
     def freed(gang: GangPlan) -> GangPlan:
-        held = gang.previous and all(_held(gang, plan, limits) for limits in both)
+        held = gang.previous and all(_held(gang, plan, tuple(bounds(each, gang))) for each in both)
         return gang._replace(previous="") if held else gang
 
     return plan._replace(gangs=tuple(map(freed, plan.gangs)))

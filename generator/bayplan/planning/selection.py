@@ -184,7 +184,7 @@ def unused(given: Given, workflows: Iterable[Workflow], noun: str = "workflow") 
         (
             QUEUE,
             given.queue,
-            {each.queue for each in flows},
+            {each.queue for each in flows if not all(gang.queue for gang in each.gangs)},
             f"every {noun} names a queue of its own",
             f"queue of a {noun}",
         ),

@@ -8,15 +8,30 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import JOB, KINDS, SBATCH, Kind, instances
+from bayplan.kube.kinds import CONTROLLED, GROVE, JOB, KINDS, MPIJOB, SBATCH, SERVING, SINGLE, Kind, instances
 from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
 from bayplan.kube.shell import table_of_rows
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
+from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Ranks,
+    Unit,
+    Units,
+    all_pods,
+    edit_unit,
+    instance,
+    once,
+    one_version,
+    walk,
+)
 from bayplan.model.target import Target
-from bayplan.model.workflow import Workflow
-from bayplan.planning.bind import base_name
+from bayplan.model.topology import makes_channels
+from bayplan.model.workflow import Workflow, serves, varies
+from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -25,25 +40,29 @@ from bayplan.planning.fidelity import compare, find_row, kind_needs
 # computed from the number of the copy.
 
 
-def fold(gang: GangPlan) -> GangPlan:
-    """The gang with as few podSet instances as possible."""
-    root = _unit(gang.root)
+def fold(gang: GangPlan, optional: bool = False) -> GangPlan:
+    """The gang with as few podSet instances as possible.
+
+    `optional`: instances that the gang may start without fold too, and the group keeps how many must start.
+    """
+    root = _unit(gang.root, optional)
     return gang._replace(root=_mastered(root)) if root != gang.root else gang
 
 
-def _unit(unit: Unit) -> Unit:
-    return unit._replace(groups=tuple(map(_units, unit.groups)))
+def _unit(unit: Unit, optional: bool) -> Unit:
+    return unit._replace(groups=tuple(_units(units, optional) for units in unit.groups))
 
 
-def _units(units: Units) -> Units:
+def _units(units: Units, optional: bool) -> Units:
     """The group with one instance for all of them, if they are alike."""
-    members = tuple(map(_unit, units.members))
+    members = tuple(_unit(each, optional) for each in units.members)
     renamed = [_renamed(member, member.name, units.name) for member in members]
-    whole = len(members) > 1 and units.minimum == len(members) and all(_bare(m) == _bare(renamed[0]) for m in renamed)
+    every = optional or units.minimum == len(members)
+    whole = len(members) > 1 and every and all(_bare(m) == _bare(renamed[0]) for m in renamed)
     merged = _merged(renamed[0], [list(all_pods(member)) for member in members]) if whole else None
     if merged is None:
         return units._replace(members=members)
-    return units._replace(minimum=1, members=(merged._replace(copies=len(members)),))
+    return units._replace(minimum=units.minimum if optional else 1, members=(merged._replace(copies=len(members)),))
 
 
 def _renamed(unit: Unit, old: str, new: str) -> Unit:
@@ -111,11 +130,20 @@ def _mastered(root: Unit) -> Unit:
 
 Family = tuple[GangPlan, ...]
 
+UNSHARED = "remove the placement of the groups, or make each group a gang"
+OWN_HINTS = {
+    "gangs": "remove `autoscale` and `surge`, so that bayplan writes a workload for each copy",
+    "copies": UNSHARED,
+    "ranks": UNSHARED,
+}
+"""What to do where templates cannot be shared, for workloads that bayplan writes."""
+
 
 class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
 
-    `needs` are those of a workload of one kind that only this scheduler has; `features` describes them.
+    `needs` are those of a workload of one kind that only this scheduler has; `features` describes them. `placed`: its
+    rows for existing workloads, which hold for the kinds in `CONTROLLED` too.
     """
 
     name: str
@@ -124,6 +152,7 @@ class Offer(NamedTuple):
     folds: Mapping[str, str] = {}  # kind -> how far groups fold in it
     needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
     features: Mapping[str, Feature] = FEATURES
+    placed: tuple[Support, ...] = ()
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -174,16 +203,15 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    candidates = [
-        tuple(
-            Workload(kind, _name(plan, family), tuple(map(fold, family)) if kind in offer.folds else family)
-            for family in copies
-        )
-        for kind in tuple(requested) or offer.kinds
-    ]
+    serving = serves(copies[0][0].gang)
+    kinds = tuple(requested) or (
+        _serving(copies[0][0], target) if serving else (*_operated(copies[0], target), *offer.kinds)
+    )
+    candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
-    for candidate in possible[1:] if least else ():
+    lost = [gap for gap in least if gap.severity != "info"] if best[0].kind == MPIJOB else least
+    for candidate in possible[1:] if lost else ():
         gaps = tuple(_gaps(candidate, plan, offer, target))
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
@@ -191,6 +219,40 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         notes = _why_not(candidates[0][0], offer, target)
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, least)
+
+
+def _operated(family: Family, target: Target) -> tuple[str, ...]:
+    """MPIJobs for gangs with a launcher, if the topology has mpi-operator."""
+    launched = all(pods.spec.launcher for gang in family for pods in all_pods(gang.root))
+    return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
+
+
+def _serving(gang: GangPlan, target: Target) -> tuple[str, ...]:
+    """The kinds of services to try: a Deployment only for copies of one pod, Grove only if the topology names it."""
+    single = sum(pods.total for pods in all_pods(gang.root)) == 1
+    left_out = {*(() if single else (SINGLE,)), *(() if target.versions.get("grove") else (GROVE,))}
+    return tuple(kind for kind in SERVING if kind not in left_out)
+
+
+def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
+    """The workloads of one kind: one for all copies of a service, or one for each family of gangs.
+
+    Pods of one template can claim from only one ComputeDomain, so copies with one each are workloads of their own. The
+    copies of a service whose number varies are always one workload.
+    """
+    folds = kind in (*offer.folds, *CONTROLLED)
+    folded = [tuple(fold(gang, kind == GROVE) for gang in family) if folds else family for family in copies]
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob  # few workflows need it
+
+        folded = [tuple(map(mpijob.split, family)) for family in folded]
+    every = tuple(gang for family in folded for gang in family)
+    first = every[0]
+    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
+    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+        yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
+    if kind not in SERVING or not (varying or len(every) == 1):
+        yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
 
 # All copies of a gang as one object: an Indexed Job whose pods are the copies, or a job array of Slurm.
@@ -322,13 +384,21 @@ def _known(workload: Workload, offer: Offer, target: Target) -> bool:
 
 def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
     """Whether the scheduler supports the kind at least in part."""
-    row = find_row(_kind_need(workload), offer.rows, target)
+    row = _kind_row(workload, offer, target)
     return row is not None and row.fidelity != "absent"
+
+
+def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
+    """The row that decides whether the scheduler supports the kind."""
+    if workload.kind in CONTROLLED:
+        placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
+        return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
+    return find_row(_kind_need(workload), offer.rows, target)
 
 
 def _why_not(workload: Workload, offer: Offer, target: Target) -> tuple[Note, ...]:
     """The reason why the scheduler does not support the kind that bayplan prefers."""
-    row = find_row(_kind_need(workload), offer.rows, target)
+    row = _kind_row(workload, offer, target)
     return (Note(f"a {KINDS[workload.kind].TITLE} is not possible: {row.reason}"),) if row and row.reason else ()
 
 
@@ -367,8 +437,19 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 
 
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
-    needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
-    yield from compare(needs, offer.rows, target, offer.name, offer.features)
+    if workloads[0].kind in CONTROLLED:
+        from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
+        from bayplan.planning import existing
+
+        placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
+        for need in placing:
+            hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
+            gaps = compare((need,), offer.placed, target, offer.name, PLACING)
+            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
+        yield from compare(offer.needs(plan, workloads[0]), offer.rows, target, offer.name, offer.features)
+    else:
+        needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
+        yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
         yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
 
@@ -384,6 +465,8 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
     by_name = {gang.name: gang for gang in family}
     for gang in once(reversed(family)):
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
+    if workloads[0].kind in CONTROLLED:
+        yield from _template_needs(family[0], workloads[0].kind)
     names = (
         (kind.longest_name(workload, gang, pods), pods.route)
         for workload in workloads
@@ -391,3 +474,33 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
     )
     name, route = max(names, key=lambda named: len(named[0]))
     yield Need("pod-name-length", len(name), route, subject=f'the pod name "{name}"')
+
+
+def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
+    """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
+    and all of their pods."""
+    from bayplan.kube.kinds.podcliqueset import mixes_versions  # only few workflows need it
+
+    subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob
+
+        if not mpijob.complete(gang):
+            yield Need("one-launcher", 1, (*gang.route, "workload"), subject=subject)
+    if kind in SERVING and not serves(gang.gang):
+        yield Need("end", 1, (*gang.route, "workload"), subject=subject)
+    if kind == SINGLE:
+        yield Need("pods-a-copy", sum(pods.total for pods in parts), gang.route, subject=subject)
+        if gang.gang.hosts:
+            yield Need("pod-names", 1, (*gang.route, "hosts"), subject=subject)
+        return
+    if kind in SERVING and one_version(gang) and not (kind == GROVE and not mixes_versions(gang)):
+        yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
+    yield Need("pod-templates", len(parts), gang.route, subject=subject)
+    if len(parts) == 2:
+        yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
+    units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
+    for optional in {each.route: each for each in units}.values():
+        yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')
+    for pods in once(each for each in parts if each.elastic):
+        yield Need("missing-pods", 1, (*pods.route, "minReplicas"), subject=f'podSet "{pods.spec.name}"')

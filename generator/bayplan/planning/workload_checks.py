@@ -11,16 +11,25 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, SERVING, TRAINJOB, Barrier, instances, start, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
-from bayplan.kube.ranks import arithmetic, shell_names
+from bayplan.kube.ranks import arithmetic, shell_names, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures
+from bayplan.model.workflow import (
+    UNWRAPPED,
+    Checkpoint,
+    PodSet,
+    Transfer,
+    hides_failures,
+    serves,
+    texts,
+    varies,
+)
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -97,6 +106,8 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _hidden_failures(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
+        yield from _controllers(workload)
+        yield from _hosts_in_files(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
     yield from _barriers(plan, shape)
@@ -107,15 +118,60 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _masters(pods)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
+        yield from _varying_domains(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
         message = "`cleanup: adopt` runs a Job in the cluster, but the topology has no image for it"
         hint = "set `images: {kubectl: IMAGE}` in the topology, to an image with `kubectl` and `sh`"
         yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
 
 
+def _controllers(workload: Workload) -> Iterator[Diagnostic]:
+    """W387: variables that Trainer's webhook refuses (Trainer 2.3, plugins/torch). W389: a runtime of other kinds."""
+    gang = workload.gangs[0]
+    if gang.gang.trainer and workload.kind != TRAINJOB:
+        message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
+        yield error("W389", (*gang.route, "trainer"), message, hint="set `workload: trainjob`, or remove `trainer`")
+    if workload.kind == TRAINJOB:
+        from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
+
+        for pods in once(all_pods(gang.root)):
+            for name in sorted(user_names(pods.spec).intersection(RESERVED)):
+                route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
+                message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
+                yield error("W387", route, message, hint="remove it")
+
+
+def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
+    """P572: one ComputeDomain for a number of copies that varies (NVIDIA DRA driver 25.3, `numNodes`)."""
+    for gang in plan.gangs:
+        if gang.copy == 0 and gang.compute_domains and serves(gang.gang) and varies(gang.gang):
+            key = "autoscale" if gang.gang.autoscale else "rollout"
+            message = (
+                f'the DRA driver below 25.8 starts the pods of gang "{gang.gang.name}" only when its ComputeDomain has'
+                " exactly the number of nodes that the manifest states, but the number of copies varies"
+            )
+            hint = f"remove `{key}`, so that each copy has a ComputeDomain of its own, or target draDriver 25.8"
+            yield error("P572", (*gang.route, key), message, hint=hint)
+
+
+def _hosts_in_files(workload: Workload) -> Iterator[Diagnostic]:
+    """W365: a file is the same for all copies, and only variables have the number of the copy."""
+    gang = workload.gangs[0]
+    if workload.kind not in SERVING or not (len(workload.gangs) > 1 or varies(gang.gang)):
+        return
+    for pods in once(all_pods(gang.root)):
+        for path, held in pods.spec.files.items():
+            text = next((each for each in gang.gang.hosts if isinstance(held, str) and each in held), "")
+            if text:
+                message = f'file "{path}" has "{text}", which is another pod in each copy of gang "{gang.gang.name}"'
+                hint = "write it into `env` or `command`, which each copy reads by itself"
+                yield error("W365", (*pods.route, "files", path), message, hint=hint)
+
+
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
     """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F686: its needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
+    operated = {gang.name for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
         everyone = once(all_pods(gang.root))
         for pods in (each for each in everyone if each.spec.launcher):
@@ -138,9 +194,12 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 message = f"{named} has a launcher, but may start without some of its pods"
                 hint = "remove `minReplicas`: the launcher waits for all pods"
                 yield error("W384", (*pods.route, "minReplicas") if pods.elastic else route, message, hint=hint)
-            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := pods.spec.env.get("MPI_SLOTS", "1")):
+            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := texts(pods.spec.env).get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
+            elif pods.ranks.nodes > 1 and gang.name in operated:
+                message = f"{named} needs an image with MPI, sshd, ssh and ssh-keygen; mpi-operator makes the key"
+                yield info("F686", route, message)
             elif pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
@@ -243,7 +302,7 @@ def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     """P517. Up to version 25.3, the DRA driver holds the pods of a ComputeDomain back until numNodes of them exist."""
-    for gang in (each for each in plan.gangs if each.copy == 0):
+    for gang in (each for each in plan.gangs if each.copy == 0 and not (serves(each.gang) and varies(each.gang))):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
             least = minimum(units[domain.unit], partial(_claims, domain.name))
@@ -264,6 +323,8 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, and the program does not know."""
     for gang in (each for each in plan.gangs if each.copy == 0):
         meeting = [pods for pods in all_pods(gang.root) if _may_meet(pods)]
+        if gang.gang.rendezvous == "group" and not any(pods.elastic for pods in meeting):
+            continue  # a group that does not start has a rendezvous of its own
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, _may_meet)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
@@ -304,14 +365,16 @@ def _no_command(pods: Pods, topology: ClusterTopology) -> str:
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """P511: a rank that needs arithmetic needs a command to wrap."""
     everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
-    shelled = arithmetic(pods for _, pods in instances(workload)) if KINDS[workload.kind].INDEX else frozenset()
+    kind = KINDS[workload.kind]
+    numbered = ((pods, start(kind, gang, pods)) for gang, pods in instances(workload))
+    shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     for route in sorted(shelled, key=str):
         pods = everyone[route]
         names = shell_names(pods)
         if not names:
             continue
-        texts = (*pods.spec.command, *pods.spec.args, *pods.spec.env.values())
-        if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
+        words_in = (*pods.spec.command, *pods.spec.args, *texts(pods.spec.env).values())
+        if name := next((name for name in names if any(f"$({name})" in text for text in words_in)), ""):
             why = f"Kubernetes cannot expand $({name}), which only this shell sets"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
         if why := _no_command(pods, topology):
@@ -354,6 +417,15 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
             yield error("P513", (*odd.route, key), message, hint=f"set the same `{key}` on both")
 
 
+MAKERS: Mapping[str, tuple[str, ...]] = {
+    "jobset": ("jobset",),
+    "lws": ("lws",),
+    MPIJOB: ("mpiOperator",),
+    TRAINJOB: ("jobset", "trainer"),
+}
+"""Kind -> the components with versions that make its pods."""
+
+
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     """The components whose versions affect the plan."""
     if all(workload.kind == SBATCH for workload in shape.workloads):
@@ -361,9 +433,8 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     names = ["kubernetes", backend.declared.component]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
         names.append("draDriver")
-    if any(workload.kind == "jobset" for workload in shape.workloads):
-        names.append("jobset")
-    return names
+    made = (component for each in shape.workloads for component in MAKERS.get(each.kind, ()))
+    return [*names, *dict.fromkeys(made)]
 
 
 # Constraints on nodes in templates, which the proof does not model (Kubernetes, "Assigning Pods to Nodes").

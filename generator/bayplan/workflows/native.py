@@ -19,8 +19,11 @@ KIND = SCHEMA = "Workflow"
 METADATA = ("name", "namespace", "labels", "annotations")
 """Fields of a Workflow in its `metadata`; all others are in `spec`."""
 
-MERGED = ("env", "resources", "ports", "files", "data", "template")
-"""A podSet adds to the defaults of these keys. Any other key replaces its default."""
+BY_KEY = ("env", "resources", "ports", "volumes", "files", "data")
+"""A podSet adds to the defaults of these keys, and replaces their entries as a whole."""
+
+CONTAINERS = ("initContainers", "sidecars")
+"""A podSet adds to these lists, and to the BY_KEY of containers of the same name."""
 
 
 def sniff(data: Any) -> bool:
@@ -33,7 +36,9 @@ def read(data: Any, context: Context = Context()) -> Outcome[Read[Workflow]]:  #
     the data."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
-    gangs = _inherit(spec["gangs"], spec.get("defaults", {}), GANGS, origins)
+    route: Route = ("workflow", "spec")
+    layers = ((spec["defaults"], (*route, "defaults")),) if spec.get("defaults") else ()
+    gangs = _inherit(spec["gangs"], layers, GANGS, origins)
     workflow = decode(Workflow, {**data["metadata"], **spec, "gangs": gangs})
     if any("matrix" in gang for gang in gangs):
         expanded = _expanded(workflow, gangs, context)
@@ -90,35 +95,98 @@ def write(workflow: Workflow) -> dict[str, Any]:
     return document(metadata, spec)
 
 
-def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route, Route]) -> list[Any]:
-    """Gangs or groups with inherited values in their podSets."""
+Layer = tuple[Mapping[str, Any], Route]
+"""Defaults, and their place."""
+
+
+def _inherit(owners: list[Any], above: tuple[Layer, ...], route: Route, origins: dict[Route, Route]) -> list[Any]:
+    """Gangs or groups with inherited values in their podSets. `above`: the nearest defaults first."""
     completed = []
     for index, owner in enumerate(owners):
-        here, own = (*route, index), dict(owner)
+        here: Route = (*route, index)
+        own = dict(owner)
+        layers = ((own.pop("defaults"), (*here, "defaults")), *above) if "defaults" in own else above
         if "groups" in owner:
-            own["groups"] = _inherit(owner["groups"], defaults, (*here, "groups"), origins)
-        if "podSets" in owner and defaults:
+            own["groups"] = _inherit(owner["groups"], layers, (*here, "groups"), origins)
+        if "podSets" in owner and layers:
             own["podSets"] = [
-                _merge(each, defaults, (*here, "podSets", number), ("workflow", "spec", "defaults"), origins, MERGED)
+                _completed(each, layers, (*here, "podSets", number), origins)
                 for number, each in enumerate(owner["podSets"])
             ]
         completed.append(own)
     return completed
 
 
-def _merge(
-    own: Any, inherited: Any, route: Route, source: Route, origins: dict[Route, Route], merged: tuple[str, ...] = ()
-) -> Any:
-    """The inherited keys come first, so that own variables may refer to them. Without `merged` all keys merge."""
+def _completed(own: Any, layers: tuple[Layer, ...], route: Route, origins: dict[Route, Route]) -> Any:
+    """A podSet with the fields that it inherits."""
+    found: dict[Route, Route] = {}
+    for inherited, source in layers:
+        own = _fields(own, inherited, route, source, found)
+    origins.update(found)
+    return own
+
+
+def _fields(own: Any, inherited: Any, route: Route, source: Route, origins: dict[Route, Route]) -> dict[str, Any]:
+    """A podSet or container with the fields that it inherits. They come first, so that own variables may refer to
+    them."""
     result = {}
     for key, value in inherited.items():
         here, there = (*route, key), (*source, key)
         if key not in own:
             origins[here] = there
             result[key] = value
-        elif isinstance(value, dict) and isinstance(own[key], dict) and (key in merged or not merged):
+        elif key in BY_KEY:
+            result[key] = {**value, **own[key]}
+            origins.update({(*here, name): (*there, name) for name in value if name not in own[key]})
+        elif key in CONTAINERS:
+            result[key] = _containers(own[key], value, here, there, origins)
+        elif key == "template":
             result[key] = _merge(own[key], value, here, there, origins)
-        elif isinstance(value, list) and isinstance(own[key], list) and key in MERGE_KEYS and not merged:
+        else:
+            result[key] = own[key]
+    return {**result, **{key: value for key, value in own.items() if key not in inherited}}
+
+
+def _containers(
+    own: list[Any], inherited: list[Any], route: Route, source: Route, origins: dict[Route, Route]
+) -> list[Any]:
+    """Inherited containers first. An own container of the same name adds to the inherited one."""
+    places = {each["name"]: number for number, each in reversed([*enumerate(own)])}
+    pairs: list[tuple[int | None, int | None]] = [
+        (places.pop(each["name"], None), n) for n, each in enumerate(inherited)
+    ]
+    used = {mine for mine, _ in pairs}
+    pairs += [(number, None) for number in range(len(own)) if number not in used]
+    before = {key: origins.pop(key) for key in [*origins] if key[: len(route)] == route}
+    result = []
+    for place, (mine, theirs) in enumerate(pairs):
+        here: Route = (*route, place)
+        if mine is None:
+            origins[here] = (*source, theirs or 0)
+            result.append(inherited[theirs or 0])
+            continue
+        was: Route = (*route, mine)
+        found, rest = origin(was, before) or (was, ())
+        origins[here] = (*found, *rest)
+        origins.update({(*here, *key[len(was) :]): value for key, value in before.items() if key[: len(was)] == was})
+        mixed = own[mine]
+        if theirs is not None:
+            mixed = _fields(mixed, inherited[theirs], here, (*source, theirs), origins)
+        result.append(mixed)
+    return result
+
+
+def _merge(own: Any, inherited: Any, route: Route, source: Route, origins: dict[Route, Route]) -> Any:
+    """A template's mapping with inherited keys."""
+    result = {}
+    for key, value in inherited.items():
+        here, there = (*route, key), (*source, key)
+        if key not in own:
+            origins[here] = there
+            result[key] = value
+        elif isinstance(value, dict) and isinstance(own[key], dict):
+            result[key] = _merge(own[key], value, here, there, origins)
+        elif isinstance(value, list) and isinstance(own[key], list) and key in MERGE_KEYS:
             result[key] = _merge_lists(own[key], value, MERGE_KEYS[key])
         else:
             result[key] = own[key]

@@ -5,16 +5,18 @@ The rows declare what KAI supports, by feature, amount and version. Messages and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.backends.kai.estimate import estimate
 from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
 from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
     Feature,
+    Need,
     Support,
     approximate,
     exact,
@@ -22,8 +24,14 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
-from bayplan.model.plan import Plan
+from bayplan.model.existing import OF_GROVE
+from bayplan.model.manifest import Workload
+from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
+
+NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
+"""Settings of PodGroups that KAI's podgrouper reads from no label or annotation."""
 
 NEVER = (
     'gang "{}" fits, but KAI never finds the placement{}, because it places groups one after another and moves none of'
@@ -38,7 +46,14 @@ FEATURES: Mapping[str, Feature] = {
     "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F695"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
+    "grove-depth": Feature("groups inside groups of a PodCliqueSet", "levels of groups", "F777", True),
+    "grove-uneven": Feature("unlike instances of a group in a PodCliqueSet", "instances", "F777", True),
+    "grove-topologies": Feature("levels of several Topologies in a PodCliqueSet", "Topologies", "F778", True),
+    "grove-key-length": Feature("long label keys of levels in Grove", "characters", "F778", True),
+    "grove-surge": Feature("additional copies of a PodCliqueSet during a rollout", "copies", "F779"),
+    "grove-scaled": Feature("a level around replicas beyond `minReplicas` in a PodCliqueSet", "replicas", "F780"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "podgrouper": Feature("several copies in one workload", code="F741", firm=True),
 }
 
 NO_GROUPER = (
@@ -184,9 +199,71 @@ SUPPORT = (
     never("workload-jobset", NO_GROUPER, KINDS),
     never("workload-job", NO_GROUPER, KINDS),
     never("workload-sbatch", hint="use `-s slurm`"),
-    never("workload-lws", "KAI creates one PodGroup for each group of a LeaderWorkerSet", "use `workload: jobset`"),
+    Support("grove-depth", up_to=1),
+    never(
+        "grove-depth",
+        "a scaling group of Grove contains cliques, and no groups",
+        "put the podSets of inner groups into the group itself, or make each outer group a gang",
+    ),
+    never(
+        "grove-uneven",
+        "all replicas of a scaling group have the same cliques",
+        "choose a `size` that divides the replicas of the podSet",
+    ),
+    Support("grove-topologies", up_to=1),
+    never(
+        "grove-topologies",
+        "all constraints of a PodCliqueSet name the same ClusterTopologyBinding",
+        "place only groups in pools with the same levels, or make the others a gang",
+    ),
+    # maxLength of `levels[].key` in the CRD clustertopologybindings.grove.io, v0.1.0-alpha.12
+    Support("grove-key-length", up_to=63),
+    never(
+        "grove-key-length",
+        "the label of a level in a ClusterTopologyBinding has at most 63 characters",
+        "label the nodes with a shorter key",
+    ),
+    not_yet_upstream(
+        "grove-surge",
+        "Grove recreates one copy after another, and adds none",
+        "set `surge: 0`",
+    ),
+    approximate(
+        "grove-scaled",
+        "Grove makes a gang of its own of each replica beyond `minReplicas`, so it may be in another domain of the"
+        " level around its group (Grove#648)",
+        "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
+        " require a level only on the group",
+    ),
+    # pkg/podgrouper/podgrouper/plugins/leaderworkerset/lws_grouper.go, KAI 0.15 to 0.17
+    not_yet_upstream(
+        "podgrouper",
+        "KAI makes the PodGroup of each copy itself, and reads neither levels of single podSets for it, nor"
+        " `markUnschedulable` and `schedulingBackoff`",
+        "set the level on the gang, or remove `autoscale` and `surge`, so that bayplan writes the PodGroups",
+    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
+
+
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """What the PodGroups lack that KAI itself makes of workloads with several copies, and Grove of its own."""
+    gang = workload.gangs[0]
+    cliques = workload.kind in OF_GROVE
+    if cliques:
+        from bayplan.backends.kai import grove  # few workflows need it
+
+        yield from grove.kind_needs(plan, workload)
+    elif workload.kind not in CONTROLLED or (len(workload.gangs) == 1 and not varies(gang.gang)):
+        return
+    subject = title(gang, gang.root)
+    for unit in () if cliques else walk(gang.root):
+        if unit is not gang.root and unit.copies == 1 and (unit.required or unit.preferred):
+            yield Need("podgrouper", 1, (*unit.route, "placement"), subject=subject)
+            return
+    for key in NOT_GROUPED:
+        if key in gang.gang.backends.get("kai", {}):
+            yield Need("podgrouper", 1, (*gang.route, "backends", "kai", key), subject=subject)
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
@@ -210,7 +287,7 @@ def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
 
 
 BACKEND = Backend(
-    Declaration("kai", component="kai", support=SUPPORT, features=FEATURES),
+    Declaration("kai", component="kai", support=SUPPORT, features=FEATURES, kind_needs=kind_needs),
     lower,
     needs=needs,
     prove=prove,

@@ -15,14 +15,22 @@ from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
-from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, refuses
+from bayplan.model.backend import Support, not_yet_upstream
+from bayplan.model.existing import OF_GROVE, PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
+from bayplan.model.workflow import varies
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+TIMED = {
+    "preemptionDelay": "kai.scheduler/preemption-delay",
+    "stalenessGracePeriod": "kai.scheduler/staleness-grace-period",
+}
+"""Fields of PodGroups, and the annotations from which the podgrouper sets them (KAI 0.17, plugins/constants)."""
+
 SEGMENT = "kai.scheduler/segment-size"
 SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
@@ -30,29 +38,40 @@ SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 MIN_MEMBER = "kai.scheduler/batch-min-member"
 """How many pods must start in a Job or a JobSet."""
 
+"""The label that the podgrouper reads from pods (`constants.go`, v0.10.0 to v0.17.0)."""
+
 KINDS = tuple(kind for kind in PLAIN if kind != "pod")
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS, component="kai", since="0.15"),
-    *carries("place", "pod"),
+    *carries("place", "pod", SINGLE_PODS),
+    *carries("place", *OF_GROVE, component="kai", since="0.13"),
+    *(
+        not_yet_upstream(
+            f"place-{kind}", "KAI below 0.13 ignores the levels of Grove's PodGangs", "target KAI 0.13 or later"
+        )
+        for kind in OF_GROVE
+    ),
     *refuses(
         "place",
         "another scheduler or podgrouper handles the pods of this kind and ignores a PodGroup from bayplan",
         "use a Job, a JobSet or another kind whose pods KAI schedules by their own annotations",
-        but=(*KINDS, "pod"),
+        but=(*KINDS, *OF_GROVE, "pod", SINGLE_PODS),
     ),
     *refuses(
         "place",
         "KAI below 0.15 creates its own PodGroup for the pods of each controller",
         "target KAI 0.15 or later",
         word="not yet upstream",
-        but=("pod",),
+        but=("pod", *OF_GROVE, SINGLE_PODS),
     ),
     *carries("copies", "jobset", component="kai", since="0.16"),
+    *carries("copies", *OF_GROVE),
     *refuses(
         "copies",
         "KAI makes the copies of a pod template separate subgroups only for the Jobs of a JobSet, and since 0.16",
         "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group, and list the groups in a policy",
         word="not yet upstream",
+        but=OF_GROVE,
     ),
     *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
     *refuses(
@@ -63,16 +82,23 @@ SUPPORT: tuple[Support, ...] = (
         but=("lws", "pytorchjob"),
     ),
     *carries("gangs", "lws", component="kai", since="0.15"),
+    *carries("gangs", *OF_GROVE),
 )
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """PodGroups and their marks, or annotations if pods of one template belong to several subgroups."""
     workload = shape.workloads[0]
-    if len(workload.gangs) == 1 and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
+    if workload.kind in OF_GROVE:
+        from bayplan.backends.kai.grove import place as place_cliques  # few plans need it
+
+        return place_cliques(plan, workload, target)
+    if single_pods(shape):
+        return alone(plan, _of_single_pods(plan, plan.gangs[0], target))
+    one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
+    if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
-    gang = workload.gangs[0]
-    marks = {(each.name, pods.name): _marks(plan, gang, pods, workload, target) for each, pods in instances(workload)}
+    marks = {(gang.name, pods.name): _marks(plan, gang, pods, workload, target) for gang, pods in instances(workload)}
     return Lowered((), marks)
 
 
@@ -85,7 +111,10 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
     return Marks(
-        owner=Meta(queue, {**_absent(SKIP, MIN_MEMBER), **_placement(plan, gang, gang.root)}),
+        owner=Meta(
+            {**queue, **_preemptibility(gang)},
+            {**_absent(SKIP, MIN_MEMBER), **_placement(plan, gang, gang.root), **_timings(gang, target)},
+        ),
         job=Meta(annotations=_placement(plan, gang, unit)) if jobs and unit else Meta(),
         pod=PodParts(
             labels={**queue, **_absent(SUBGROUP)},
@@ -96,6 +125,26 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
             spec={"schedulerName": plan.topology.scheduler_name("kai", pod_group.SCHEDULER)},
         ),
     )
+
+
+def _preemptibility(gang: GangPlan) -> dict[str, str]:
+    return non_empty(**{PREEMPTIBILITY: pod_group.preemptibility(gang).get("preemptibility", "")})
+
+
+def _timings(gang: GangPlan, target: Target) -> dict[str, str]:
+    own = gang.gang.backends.get("kai", {}) if target.since("kai", "0.17") else {}
+    return {annotation: str(own[key]) for key, annotation in TIMED.items() if key in own}
+
+
+def _of_single_pods(plan: Plan, gang: GangPlan, target: Target) -> Marks:
+    """KAI's podgrouper makes a PodGroup of each pod of a Deployment (`deployment_grouper.go`, v0.10.0 to v0.17.0).
+
+    Without a priority class it gives them that of inference, whose pods KAI does not preempt.
+    """
+    queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
+    scheduler = plan.topology.scheduler_name("kai", pod_group.SCHEDULER)
+    owner = Meta({**queue, **_preemptibility(gang)}, _timings(gang, target))
+    return Marks(owner, pod=PodParts(labels=queue, spec={"schedulerName": scheduler}))
 
 
 def _absent(*keys: str) -> dict[str, Any]:

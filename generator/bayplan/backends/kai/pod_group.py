@@ -12,11 +12,25 @@ from functools import partial
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import gang_labels
+from bayplan.kube.kinds import GROVE, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, title, uses_dra, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    all_pods,
+    gang_queue,
+    minimum,
+    once,
+    plan_queues,
+    queue_route,
+    title,
+    uses_dra,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 from bayplan.planning.fit.search import stages, starving
@@ -51,7 +65,7 @@ def _together(plan: Plan) -> Iterator[Need]:
     """Optional groups inside a required level."""
     found: dict[Route, Need] = {}
     for gang in plan.gangs:
-        for around in walk(gang.root) if gang.copy == 0 else ():
+        for around in walk(gang.root) if gang.copy == 0 and gang.gang.workload != GROVE else ():
             for units in (units for each in walk(around) for units in each.groups if around.required):
                 if units.optional:
                     route, subject = (*units.route, "minReplicas"), f'group "{units.name}" in one {around.required}'
@@ -77,9 +91,11 @@ def _retries(plan: Plan) -> Iterator[Need]:
 
 def _parentless(plan: Plan) -> Iterator[Need]:
     """Only a warning: in the cluster, the queue may have a parent that the topology file does not name."""
-    if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
-        route = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
-        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{plan.queue}"')
+    for name, gang in (
+        plan_queues(plan).items() if not plan.topology.schedulers.get("kai", {}).get("parentQueue") else ()
+    ):
+        route = queue_route(plan, gang) or ("topology", "spec", "defaults", "queue")
+        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{name}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:
@@ -135,9 +151,9 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target, names: Mapping[str, s
             "labels": {**gang_labels(plan, gang), **node_pool(plan, gang)},
         },
         "spec": {
-            "queue": plan.queue,
+            "queue": gang_queue(plan, gang),
             **non_empty(priorityClassName=plan.workflow.priority_class),
-            **_preemptibility(gang),
+            **preemptibility(gang),
             **_own_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
@@ -159,7 +175,8 @@ def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
     return f"{gang.name}-{crc32(whole.encode()):08x}"
 
 
-def _preemptibility(gang: GangPlan) -> dict[str, str]:
+def preemptibility(gang: GangPlan) -> dict[str, str]:
+    """The field of a PodGroup; empty if KAI decides by the priority."""
     if gang.gang.preemptible is None:
         return {}
     return {"preemptibility": "preemptible" if gang.gang.preemptible else "non-preemptible"}
@@ -259,7 +276,7 @@ def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
 def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """KAI has the skip mark since 0.15; below, the podgrouper ignores bare pods with our annotation."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
-    queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
+    queue = {QUEUE: gang_queue(plan, gang), **node_pool(plan, gang)}
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(
@@ -281,9 +298,10 @@ def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """One Topology for each list of levels, and the queues that the topology file names."""
-    from bayplan.topologies.kai import write_queues  # only cluster objects need it
+    from bayplan.backends.kai.grove import bindings  # only cluster objects need them
+    from bayplan.topologies.kai import write_queues
 
-    return (*_topologies(topology, target), *write_queues(topology))
+    return (*_topologies(topology, target), *bindings(topology, target), *write_queues(topology))
 
 
 def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:

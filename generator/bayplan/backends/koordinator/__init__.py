@@ -206,7 +206,6 @@ SUPPORT = (
         "Koordinator has its own NUMA policies on nodes and pods",
         "remove `numa`, and label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     approximate("limited-copies", COPIES, report="info"),
     approximate("unlimited-copies", COPIES, report="info"),
     never("workload-volcano-job", hint="use `workload: jobset`"),

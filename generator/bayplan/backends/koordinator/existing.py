@@ -12,24 +12,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SPEC, lower
+from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SCHEDULER, SPEC, common_parts, lower
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, refuses
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.manifest import Lowered, Marks, Shape
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 from bayplan.topologies.koordinator import layer_name
 
 SUPPORT: tuple[Support, ...] = (
-    *carries("place", *PLAIN),
+    *carries("place", *PLAIN, SINGLE_PODS),
     *refuses(
         "place",
         "another scheduler places the pods of this kind",
         "use a JobSet, or another kind whose pods Koordinator schedules",
         word="not yet in bayplan",
-        but=PLAIN,
+        but=(*PLAIN, SINGLE_PODS),
     ),
     *carries("copies", "jobset"),
     *refuses(
@@ -51,6 +54,14 @@ SUPPORT: tuple[Support, ...] = (
     ),
 )
 
+
+def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
+    """The gang's PodGroup; none for pods that are copies, because Koordinator places pods without one by themselves."""
+    return (
+        alone(plan, Marks(pod=common_parts(plan, plan.gangs[0]))) if single_pods(shape) else lower(plan, shape, target)
+    )
+
+
 # What manifests request already.
 
 
@@ -58,7 +69,7 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     """The PodGroup that pods name, its gang group, and the layers of its network-topology-spec."""
     called = found.label(POD_GROUP)
     if not called:
-        return None
+        return single(found, beside.topology.scheduler_name("koordinator", SCHEDULER), found.label(QUOTA))
     group = beside.find("scheduling.sigs.k8s.io", "PodGroup", found, called)
     if group is None:
         return missing(found, "PodGroup", called)
@@ -117,4 +128,4 @@ def _common(names: Sequence[str]) -> str:
     return "-".join(words) or min(names)
 
 
-EXISTING = Existing(SUPPORT, lower, QUOTA, ask)
+EXISTING = Existing(SUPPORT, place, QUOTA, ask)

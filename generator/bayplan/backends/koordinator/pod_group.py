@@ -10,7 +10,18 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, uses_dra, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    all_pods,
+    gang_queue,
+    has_several_minimums,
+    once,
+    uses_dra,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.topologies.koordinator import layer_name, longest
@@ -113,12 +124,16 @@ def compact(data: Any) -> str:
 
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
+    parts = common_parts(plan, gang)
+    return Marks(pod=parts._replace(labels={POD_GROUP: pod_group_name(gang, pods), **parts.labels}))
+
+
+def common_parts(plan: Plan, gang: GangPlan) -> PodParts:
+    """What all pods of a gang have: the quota, whether they may be preempted, and the scheduler."""
     preemptible = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
-    return Marks(
-        pod=PodParts(
-            labels={POD_GROUP: pod_group_name(gang, pods), **non_empty(**{QUOTA: plan.queue}), **preemptible},
-            spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
-        ),
+    return PodParts(
+        labels={**non_empty(**{QUOTA: gang_queue(plan, gang)}), **preemptible},
+        spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
     )
 
 

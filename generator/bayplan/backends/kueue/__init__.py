@@ -18,7 +18,7 @@ from bayplan.backends.kueue.lower import (
     requests,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
-from bayplan.kube.kinds import instances
+from bayplan.kube.kinds import MPIJOB, instances
 from bayplan.model.backend import (
     CHAINED,
     Backend,
@@ -56,7 +56,9 @@ FEATURES: Mapping[str, Feature] = {
     "concurrent-pod-sets": Feature("several podSets in little room", "podSets", "F690"),
     "flavorless-pods": Feature("pods without requests", code="F643"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
+    "surge": Feature("copies above `replicas` during a rollout (`surge`)", code="F771", firm=True),
     CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
+    "late-launcher": Feature("launchers of MPIJobs that start later", code="F783"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
 }
@@ -274,6 +276,13 @@ CLUSTER = (
     ),
 )
 KINDS = (
+    Support("late-launcher", component="mpiOperator", since="0.8"),
+    not_yet_upstream(
+        "late-launcher",
+        "mpi-operator below 0.8 does not pass on to the launcher's Job the nodes that Kueue chooses when it starts the"
+        " MPIJob",
+        "target mpi-operator 0.8 or later, or use `workload: jobset`",
+    ),
     Support("workload-jobset", up_to=8),
     Support("workload-jobset", up_to=10, component="kueue", since="0.18"),
     Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
@@ -298,10 +307,12 @@ KINDS = (
         "use `workload: jobset`",
     ),
     Support("workload-pods"),
-    not_yet_here(
-        "workload-lws",
-        "Kueue makes one Workload for each group of a LeaderWorkerSet",
-        "use `workload: jobset`",
+    # `filterWorkloads` (pkg/controller/jobs/leaderworkerset/leaderworkerset_reconciler.go)
+    Support("surge", component="kueue", since="0.16"),
+    not_yet_upstream(
+        "surge",
+        "Kueue below 0.16 makes no Workload for a copy above `replicas`, so its pods wait for ever",
+        "target Kueue 0.16 or later, or set `surge: 0`",
     ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
@@ -397,7 +408,13 @@ def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
 
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
-    """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`)."""
+    """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`).
+    LeaderWorkerSets with more copies than `replicas`. Launchers that are part of a gang."""
+    gang = workload.gangs[0]
+    if workload.kind == "lws" and gang.gang.rollout and gang.gang.rollout.surge:
+        yield Need("surge", gang.gang.rollout.surge, (*gang.route, "rollout", "surge"), subject=title(gang, gang.root))
+    if workload.kind == MPIJOB:
+        yield Need("late-launcher", 1, (*gang.route, "workload"), subject=title(gang, gang.root))
     if workload.kind != "jobset":
         return
     names = {gang.name for gang in workload.gangs}

@@ -14,6 +14,7 @@ from bayplan.backends.kueue.lower import (
     POD_GROUP,
     POD_SET_GROUP,
     PREFERRED,
+    PRIORITY_CLASS,
     QUEUE,
     REQUIRED,
     SLICE_LEVEL,
@@ -26,14 +27,26 @@ from bayplan.backends.kueue.lower import (
 from bayplan.core.diagnostics import Diagnostic, Outcome, info
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, instances
-from bayplan.kube.objects import number_in, text
+from bayplan.kube.objects import non_empty, number_in, text
 from bayplan.model.backend import Support, never, not_yet_upstream
-from bayplan.model.existing import LED, SOLE, SPANNING, TITLES, UNNUMBERED, Existing, carries, refuses
+from bayplan.model.existing import (
+    LED,
+    SINGLE_PODS,
+    SOLE,
+    SPANNING,
+    TITLES,
+    UNNUMBERED,
+    Existing,
+    alone,
+    carries,
+    refuses,
+    single_pods,
+)
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
-FEW_TEMPLATES = ("job", "statefulset", "pod", "lws", SOLE)
+FEW_TEMPLATES = ("job", "statefulset", "pod", "lws", SOLE, SINGLE_PODS)
 """Kinds of one or two pod templates. Kueue admits each pod of a Deployment by itself."""
 
 MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
@@ -120,11 +133,17 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """No documents. The gangs of a LeaderWorkerSet are equal, and each is a Workload of its own."""
+    """No documents. The gangs of a LeaderWorkerSet are equal, and each is a Workload of its own.
+
+    So is each pod of a Deployment, to which Kueue's webhook hands the queue (`deployment_webhook.go`, 0.14 to 0.19).
+    """
     workload, first = shape.workloads[0], plan.gangs[0]
     requested = requests(plan, first)
     own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # required by the webhook
-    owner = Meta({QUEUE: plan.queue}, spec=own)
+    priority_class = non_empty(**{PRIORITY_CLASS: first.gang.backends.get("kueue", {}).get("priorityClass", "")})
+    owner = Meta({QUEUE: plan.queue, **priority_class}, spec=own)
+    if single_pods(shape):
+        return alone(plan, Marks(owner))
     marks = {
         (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=_annotations(plan, requested[pods.name])))
         for gang, pods in instances(workload)

@@ -13,7 +13,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import NUMBER_COLUMN, instances
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, gang_queue
 from bayplan.model.target import Target
 from bayplan.planning.shape import fold
 
@@ -60,7 +60,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, request: Request, kind: str) 
     # A WorkloadPriorityClass orders only the queue. Without one, the class of the pods orders the queue too.
     priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **priority_class}, spec=non_empty(suspend=kind != "pods")),
+        owner=Meta({QUEUE: gang_queue(plan, gang), **priority_class}, spec=non_empty(suspend=kind != "pods")),
         pod=group._replace(annotations={**group.annotations, **topology_annotations(_admitted(request, pods, kind))}),
     )
 

@@ -250,11 +250,6 @@ SUPPORT = (
         "JobSet below 0.12 silently drops `schedulingGroup` from its pod templates",
         "target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
     ),
-    never(
-        "workload-lws",
-        "a LeaderWorkerSet has one pod template for all of its groups, so its pods can name only one PodGroup",
-        "use `workload: jobset`",
-    ),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )

@@ -37,13 +37,13 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     marks = {key: mark for each in lowered for key, mark in each.marks.items()}
     if not _jobset_keeps_groups(target):  # the user accepted pods without a group (F616)
         dropped = {gang.name for each in shape.workloads if each.kind == "jobset" for gang in each.gangs}
-        marks |= {key: _marks(plan, {}) for key in marks if key[0] in dropped}
+        marks |= {key: marks_of(plan, {}) for key in marks if key[0] in dropped}
     return Lowered(tuple(document for each in lowered for document in each.documents), marks)
 
 
 def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
     if not target.since(COMPONENT, SINCE_WORKLOADS):  # the user accepted pods that start one by one
-        return Lowered((), {(gang.name, pods.name): _marks(plan, {}) for pods in all_pods(gang.root)})
+        return Lowered((), {(gang.name, pods.name): marks_of(plan, {}) for pods in all_pods(gang.root)})
     roots = group_trees(plan, gang.root, target)
     templates_by_key = templates(roots, gang.gang.name)
     if not target.since(COMPONENT, SINCE_LEVELS):
@@ -52,7 +52,8 @@ def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
     documents = (manifests.workload(templates_by_key), *manifests.groups(roots, templates_by_key, ""))
     groups = {pods.name: manifests.name(node) for node in _leaves(roots) for pods in node.pods}
     marks = {
-        (gang.name, pods): _marks(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()
+        (gang.name, pods): marks_of(plan, {"schedulingGroup": {"podGroupName": group}})
+        for pods, group in groups.items()
     }
     return Lowered(documents, marks)
 
@@ -83,11 +84,11 @@ def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Low
         "metadata": {"name": gang.name, "labels": gang_labels(plan, gang)},
         "spec": {"podGroups": [{"name": name, "policy": {"gang": {"minCount": root.minimum}}}]},
     }
-    mark = _marks(plan, {"workloadRef": {"name": gang.name, "podGroup": name}})
+    mark = marks_of(plan, {"workloadRef": {"name": gang.name, "podGroup": name}})
     return Lowered((workload,), {(gang.name, pods.name): mark for pods in root.pods})
 
 
-def _marks(plan: Plan, group: Mapping[str, Any]) -> Marks:
+def marks_of(plan: Plan, group: Mapping[str, Any]) -> Marks:
     """All pods of a tree have one scheduler, by default without a name, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
     spec = non_empty(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)

@@ -16,7 +16,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, approximate, exact, never, not_yet_here
+from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, approximate, exact, never
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
@@ -101,7 +101,6 @@ SUPPORT = (
         "pod affinity selects the pods of a group by a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )

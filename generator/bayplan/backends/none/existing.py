@@ -9,20 +9,29 @@ from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.manifest import Lowered, Shape
+from bayplan.model.existing import (
+    PLAIN,
+    SINGLE_PODS,
+    Existing,
+    alone,
+    carries,
+    for_default_scheduler,
+    refuses,
+    single_pods,
+)
+from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
 ALIKE = "pod affinity selects pods by labels, and all pods of one template have the same labels"
 SUPPORT: tuple[Support, ...] = (
-    *carries("place", *PLAIN),
+    *carries("place", *PLAIN, SINGLE_PODS),
     *refuses(
         "place",
         "another scheduler places the pods of this kind",
         "use a JobSet, or another kind whose pods follow their template",
         word="not yet in bayplan",
-        but=PLAIN,
+        but=(*PLAIN, SINGLE_PODS),
     ),
     *refuses(
         "copies", ALIKE, "write a replicatedJob for each group, or use a gang scheduler", word="not yet in bayplan"
@@ -33,7 +42,11 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The same terms, and the group label that they select, which bayplan's own workloads have already."""
+    """The same terms, and the group label that they select, which bayplan's own workloads have already.
+
+    A copy of one pod needs no terms."""
+    if single_pods(shape):
+        return alone(plan, Marks())
     lowered = lower(plan, shape, target)
     groups = {
         (gang.name, pods.name): {GROUP_LABEL: path[-1].unit.name}

@@ -16,9 +16,9 @@ from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key, mpi_slots
 from bayplan.kube.shell import quote, table_of_rows
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GANG_INDEX, GangPlan, Plan, Pods, all_pods, edit_plan
+from bayplan.model.plan import GANG_INDEX, GangPlan, Plan, Pods, all_pods, edit_plan, gang_queue
 from bayplan.model.target import Target
-from bayplan.model.workflow import Binary, hides_failures
+from bayplan.model.workflow import Binary, Volume, hides_failures
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -168,7 +168,7 @@ def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> 
 def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
     """The partition of the gang, of its pool or of the cluster, or the queue."""
     own = gang.gang.backends.get("slurm", {}).get("partition")
-    return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
+    return str(own or settings(plan.topology, section.first.pool).get("partition") or gang_queue(plan, gang))
 
 
 def _resource_options(job: Job, number: int) -> Iterator[str]:
@@ -349,9 +349,17 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
     if spec.image and own.get("container", "pyxis") == "pyxis":
         yield f"--container-image={quote(enroot(spec.image))}"
-        binds = ",".join(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)
+        volumes = (mounted(path, each) for path, each in spec.volumes.items())
+        binds = ",".join((*filter(None, volumes), *(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)))
         if binds:
             yield f'--container-mounts="{binds}"'
+
+
+def mounted(path: str, each: Volume) -> str:
+    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis 0.21, README). Empty if Pyxis cannot mount it."""
+    source = f"{each.host_path}/{each.sub_path}" if each.sub_path else each.host_path
+    plain = re.fullmatch(r"[-._/A-Za-z0-9@+=]+", f"{source}{path}") and not each.type.endswith("Create")
+    return f"{source}:{path}{':ro' if each.read_only else ''}" if each.host_path and plain else ""
 
 
 def enroot(image: str) -> str:

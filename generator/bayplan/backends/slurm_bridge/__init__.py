@@ -17,7 +17,6 @@ from bayplan.model.backend import (
     approximate,
     exact,
     never,
-    not_yet_here,
     not_yet_upstream,
 )
 
@@ -174,7 +173,6 @@ SUPPORT = (
         "slurm-bridge reads the name from a label of 63 characters, of which bayplan needs 9 to distinguish namespaces",
         "shorten the names of workflow, gang or group",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     approximate("limited-copies", COPIES, report="info"),
     approximate("unlimited-copies", COPIES, report="info"),
     never("workload-volcano-job", hint="use `workload: jobset`"),

@@ -18,8 +18,9 @@ from typing import Any
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import gang_labels
+from bayplan.kube.kinds import SINGLE, gang_labels
 from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import templates
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, has_placed_groups, once, title, walk
@@ -56,10 +57,13 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def uses_kubernetes_pod_group(plan: Plan, target: Target) -> bool:
-    """Whether Kubernetes' own PodGroup can be used: JobSet's CRD drops `schedulingGroup` below 0.12."""
+    """Whether Kubernetes' own PodGroup can be used: the CRDs of JobSet below 0.12 and LeaderWorkerSet below 0.9 drop
+    `schedulingGroup`."""
     gates = plan.topology.gates("slurm-bridge")
     served = target.between("kubernetes", "1.36", "1.37") and gates.get("GenericWorkload", True)
-    return bool(served and target.since("slurmBridge", "1.2") and target.since("jobset", "0.12"))
+    return bool(
+        served and target.since("slurmBridge", "1.2") and target.since("jobset", "0.12") and target.since("lws", "0.9")
+    )
 
 
 def pod_group_name(plan: Plan, job: SlurmJob, target: Target) -> str:
@@ -78,20 +82,20 @@ def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Man
         "metadata": {
             "name": pod_group_name(plan, job, target),
             "labels": gang_labels(plan, gang),
-            "annotations": {PREFIX + key: value for key, value in _options(plan, gang, job, target).items()},
+            "annotations": {PREFIX + key: value for key, value in job_options(plan, gang, job.name, target).items()},
         },
         "spec": {"schedulingPolicy": {"gang": {"minCount": job.nodes}}} if own else {"minMember": job.nodes},
     }
 
 
-def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[str, str]:
+def job_options(plan: Plan, gang: GangPlan, name: str, target: Target) -> dict[str, str]:
     """Options of the Slurm job besides its nodes, which slurm-bridge counts. Limits are in minutes, rounded up."""
     own = gang.gang.backends.get("slurm-bridge", {})
     settings = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
     seconds = gang.gang.active_deadline_seconds
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
-        "job-name": job.name,
+        "job-name": name,
         **non_empty(partition=partition(plan, gang, "slurm-bridge")),
         **{
             OPTIONS[key]: str(value).lower() if isinstance(value, bool) else str(value)
@@ -101,9 +105,9 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
 
 
 def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
-    """The gang's partition, the workflow's queue, the cluster's partition or the default queue, in this order."""
+    """The first of the gang's partition and queue, the workflow's queue, the cluster's partition, the default queue."""
     own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
-    return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
+    return str(own.get("partition") or gang.gang.queue or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
@@ -119,7 +123,9 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that have the right nodes."""
-    return (*_served_api(plan, target), *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
+    grouped = any(each.kind != SINGLE for each in shape.workloads)
+    served = _served_api(plan, target) if grouped else ()
+    return (*served, *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
 
 
 def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
@@ -251,9 +257,9 @@ def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tu
 
 
 def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
-    """The pod spec fields of the templates, the podSet's over its pool's."""
-    pool = topology.pool(pods.pool)
-    return {**((pool.template if pool else {}).get("spec") or {}), **(pods.spec.template.get("spec") or {})}
+    """The pod spec fields of the templates, the podSet's over its pool's, and those over its own fields."""
+    patches = templates(pods.spec, topology.pool(pods.pool))
+    return {key: value for patch in patches for key, value in (patch.get("spec") or {}).items()}
 
 
 def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:

@@ -115,7 +115,6 @@ SUPPORT = (
         "Slurm ignores `preemptible`; the QOS or the partition decides which jobs it may preempt",
         "set `backends: {sunk: {qos: ...}}` and remove `preemptible`",
     ),
-    not_yet_here("workload-lws", hint="use `workload: jobset`"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", "the Pod Scheduler places pods; Slurm itself runs sbatch scripts", "use `-s slurm`"),
 )

@@ -6,18 +6,18 @@ from bayplan.backends.sunk import PREFIX, SCHEDULER, lower
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, of_labels
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, refuses
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses
 
 ONE_BY_ONE = "the SUNK Pod Scheduler submits each pod as a Slurm job of its own, without groups"
 HINT = "remove the groups, or use `-s slurm`; SUNK also runs sbatch scripts"
 SUPPORT: tuple[Support, ...] = (
-    *carries("place", *PLAIN),
+    *carries("place", *PLAIN, SINGLE_PODS),
     *refuses(
         "place",
         "another scheduler places the pods of this kind",
         "use a Job or a Pod",
         word="not yet in bayplan",
-        but=PLAIN,
+        but=(*PLAIN, SINGLE_PODS),
     ),
     *refuses("copies", ONE_BY_ONE, HINT, word="not yet upstream"),
     *refuses("ranks", ONE_BY_ONE, HINT, word="not yet upstream"),

@@ -217,11 +217,6 @@ SUPPORT = (
         "Volcano identifies a subgroup by a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
-    not_yet_upstream(
-        "workload-lws",
-        "the LeaderWorkerSet controller creates one Volcano PodGroup for each of its groups, without a topology",
-        USE_JOBSET,
-    ),
     never("workload-sbatch", hint=USE_JOBSET),
 )
 
@@ -411,11 +406,19 @@ DRA_ARGUMENT = Switch(
     "below Volcano 1.15 it ignores them by default",
     "set the argument `predicate.DynamicResourceAllocationEnable: true` of that plugin in volcano-scheduler.conf",
 )
+# LWS 0.7 to 0.9, pkg/webhooks/pod_webhook.go (`InjectPodGroupMetadata`)
+NO_PROVIDER = Switch(
+    "LeaderWorkerSetPodGroups",
+    "pods of a LeaderWorkerSet keep the name of bayplan's PodGroup only if the LWS controller has no gang provider",
+    "with one, it replaces the name with that of a PodGroup without levels",
+    "remove `gangSchedulingManagement` from the configuration of the LWS controller",
+)
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """One for each setting unless the topology file states that it is on, and what Volcano Jobs cannot express."""
-    for switch in _needed_switches(plan, target):
+    led = (NO_PROVIDER,) if any(workload.kind == "lws" for workload in shape.workloads) else ()
+    for switch in (*_needed_switches(plan, target), *led):
         yield from _notice(switch, plan.topology.gates("volcano").get(switch.name))
     for workload in shape.workloads:
         for gang in workload.gangs if workload.kind == VOLCANO_JOB else ():

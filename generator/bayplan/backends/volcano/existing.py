@@ -12,27 +12,28 @@ from typing import Any
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, Existing, carries, refuses
-from bayplan.model.manifest import Lowered, Marks, Meta, Shape
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 
+QUEUE = "scheduling.volcano.sh/queue-name"
 KINDS = (*PLAIN, VOLCANO_JOB)
 SEPARATE_TEMPLATES = (
     "write a pod template for each group (a replicatedJob, a worker group), or make each group a Job of a JobSet"
 )
 SUPPORT: tuple[Support, ...] = (
-    *carries("place", *KINDS),
+    *carries("place", *KINDS, SINGLE_PODS),
     *refuses(
         "place",
         "Volcano cannot make a gang of the pods of this kind, which come and go one by one",
         "use a LeaderWorkerSet or a JobSet",
-        but=KINDS,
+        but=(*KINDS, SINGLE_PODS),
     ),
     *carries("copies", "jobset"),
     *refuses(
@@ -59,6 +60,8 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The gang's PodGroup with a subgroup for each group; the controller of a Volcano Job creates its own."""
     workload, gang = shape.workloads[0], plan.gangs[0]
+    if single_pods(shape):
+        return alone(plan, _of_single_pods(plan, gang))
     if workload.kind == VOLCANO_JOB:
         return Lowered((), dict(_tasks(plan, workload.gangs[0])))
     from_one_template = [policy for policy in policies(gang.root) if len(policy.units) > 1]
@@ -67,6 +70,14 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     }
     document = pod_group.pod_group(plan, gang)
     return Lowered((_with_label_keys(document, keys),), dict(_marks(plan, gang, from_one_template)))
+
+
+def _of_single_pods(plan: Plan, gang: GangPlan) -> Marks:
+    """Volcano makes one PodGroup with a minimum of one pod for each ReplicaSet, so those of a rollout do not share it
+    (`pg_controller_handler.go`, 1.14.3 and 1.15.1)."""
+    annotations = {**non_empty(**{QUEUE: plan.queue}), **pod_group.preemptable(gang)}
+    scheduler = plan.topology.scheduler_name("volcano", pod_group.SCHEDULER)
+    return Marks(pod=PodParts(annotations=annotations, spec={"schedulerName": scheduler}))
 
 
 def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
@@ -118,7 +129,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         return Outcome(_of_job(found))
     called = found.annotation(pod_group.POD_GROUP)
     if not called:
-        return None
+        name = beside.topology.scheduler_name("volcano", pod_group.SCHEDULER)
+        return single(found, name, found.annotation(QUEUE))
     group = beside.find("scheduling.volcano.sh", "PodGroup", found, called)
     if group is None:
         return missing(found, "PodGroup", called)
@@ -176,4 +188,4 @@ def _step(spec: Any, pool: Pool | None) -> Step:
     return Step(preferred=label) if topology.get("mode") == "soft" else Step(required=label)
 
 
-EXISTING = Existing(SUPPORT, place, "scheduling.volcano.sh/queue-name", ask)
+EXISTING = Existing(SUPPORT, place, QUEUE, ask)

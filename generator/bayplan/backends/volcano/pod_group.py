@@ -14,7 +14,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, gang_queue, minimum
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 
@@ -58,7 +58,7 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
             **non_empty(annotations=preemptable(gang)),
         },
         "spec": {
-            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=gang_queue(plan, gang), priorityClassName=plan.workflow.priority_class),
             "minMember": minimum(gang.root),
             **non_empty(minTaskMember=task_minimums(gang.root)),
             **network_topology(plan, gang.root),
@@ -118,7 +118,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
         annotations=preemptable(gang),
         spec={
             "schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER),
-            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=gang_queue(plan, gang), priorityClassName=plan.workflow.priority_class),
             "minAvailable": _total_minimum(gang.root),
             **network_topology(plan, gang.root),
         },

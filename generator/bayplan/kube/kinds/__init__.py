@@ -12,14 +12,35 @@ from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
+from bayplan.model.workflow import Rollout
 
 JOB = "job"
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
+CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob", "podcliqueset")
+"""Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
+wrote (`backends/*/existing.py`)."""
+
+MPIJOB = "mpijob"
+"""The kind of mpi-operator, whose first pod has a template of its own."""
+
+TRAINJOB = "trainjob"
+"""The kind of Kubeflow Trainer."""
+
+SINGLE = "deployment"
+"""The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
+
+SERVING = (SINGLE, "lws", "statefulset", "podcliqueset")
+"""Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+
+GROVE = "podcliqueset"
+"""The kind of Grove, whose cliques and scaling groups are the podSets and groups of a gang."""
+
 GANG_LABEL = "bayplan.dev/gang"
 GROUP_LABEL = "bayplan.dev/group"
 POD_SET_LABEL = "bayplan.dev/pod-set"
+SERVICE_LABEL = "bayplan.dev/service"
 WORKFLOW_LABEL = "bayplan.dev/workflow"
 INDEX_ANNOTATION = "batch.kubernetes.io/job-completion-index"
 INDEX_FIELD = f"metadata.annotations['{INDEX_ANNOTATION}']"
@@ -27,6 +48,27 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
+
+ENDING = (
+    never(
+        "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
+    ),
+    Support("clients"),
+)
+"""The rows of kinds whose pods end."""
+
+NO_JOBS = (
+    *(Support(feature) for feature in ("service", "always-restart", "clients")),
+    *(
+        never(feature, "its controller starts pods again when they end", "set `lifecycle: service`, or use a JobSet")
+        for feature in ("end", "at-once", "lead", "nonlead-failures", "restarts", "deadline", "ttl")
+    ),
+    *(
+        never(feature, "its controller starts pods again after any exit code", "remove the exit codes")
+        for feature in ("retries", "gang-retries", "counted-retries")
+    ),
+)
+"""The rows of kinds of services."""
 
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
@@ -58,6 +100,17 @@ def instances(workload: Workload) -> Iterator[tuple[GangPlan, Pods]]:
     for gang in workload.gangs:
         for pods in all_pods(gang.root):
             yield gang, pods
+
+
+def before(gang: GangPlan, pods: Pods) -> int:
+    """How many pods of the gang come before a podSet instance."""
+    every = list(all_pods(gang.root))
+    return sum(each.total for each in every[: [each.name for each in every].index(pods.name)])
+
+
+def start(kind: Kind, gang: GangPlan, pods: Pods) -> int:
+    """The number that the first pod of a podSet instance has in `INDEX`."""
+    return before(gang, pods) if kind.WHOLE else 0
 
 
 def meta(name: str, *metas: Meta) -> dict[str, Any]:
@@ -147,6 +200,41 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
                 "selector": {GANG_LABEL: gang.name},
             },
         }
+
+
+def replicas(workload: Workload) -> dict[str, int]:
+    """The copies of a service, unless an autoscaler counts them: each `kubectl apply` would set them back."""
+    gang = workload.gangs[0].gang
+    return {} if gang.autoscale else {"replicas": gang.replicas}
+
+
+def rollout(gang: GangPlan) -> dict[str, int]:
+    """How many copies change at the same time, in numbers: of a percentage, Kubernetes would round up the surge."""
+    surge, unavailable = gang.gang.rollout or Rollout()
+    return {"maxUnavailable": unavailable, "maxSurge": surge}
+
+
+def autoscaler(workload: Workload, labels: Mapping[str, str], api_version: str, kind: str) -> Iterator[Manifest]:
+    """The HorizontalPodAutoscaler (autoscaling/v2) of a workload whose `scale` subresource counts copies.
+
+    Without metrics, Kubernetes aims at 80 % of the requested CPU (`HorizontalPodAutoscalerSpec.Metrics`, 1.37).
+    """
+    wanted = workload.gangs[0].gang.autoscale
+    if wanted is None:
+        return
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": wanted.cpu_percent}}
+    metrics = [*([{"type": "Resource", "resource": cpu}] if wanted.cpu_percent else []), *wanted.metrics]
+    yield {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": workload.name, "labels": dict(labels)},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": workload.name},
+            "minReplicas": wanted.min_replicas,
+            "maxReplicas": wanted.max_replicas,
+            **({"metrics": metrics} if metrics else {}),
+        },
+    }
 
 
 class Barrier(NamedTuple):
@@ -251,10 +339,18 @@ class Kind(Protocol):
     def INDEX(self) -> str:  # noqa: N802
         """The field with a pod's own number; empty if bayplan writes every pod."""
 
+    @property
+    def WHOLE(self) -> bool:  # noqa: N802
+        """Whether this number counts all pods of a gang, in the order of its podSets, not only those of the podSet."""
+
+    @property
+    def FIELDS(self) -> Mapping[str, str]:  # noqa: N802
+        """Variables that `host` refers to, and the fields of the pod that have their values."""
+
     def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
         """The longest derived pod name."""
 
-    def numbers(self, pods: Pods, /) -> Numbers:
+    def numbers(self, gang: GangPlan, pods: Pods, /) -> Numbers:
         """How a shell in a pod computes its number and that of its copy."""
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
@@ -265,4 +361,6 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
-KINDS: Mapping[str, Kind] = Modules(__name__, ("jobset", JOB, "pods", "volcano-job", SBATCH))
+KINDS: Mapping[str, Kind] = Modules(
+    __name__, ("jobset", JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
+)

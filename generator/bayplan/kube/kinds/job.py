@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import (
+    ENDING,
     ENDS,
     INDEX_FIELD,
     INDEX_VARIABLE,
@@ -25,6 +26,8 @@ TITLE = "Job"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = INDEX_FIELD
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
@@ -54,6 +57,7 @@ SUPPORT = (
         report="warning",
     ),
     ENDS,
+    *ENDING,
     never(
         "adopt",
         "a Job is only a part of its gang, so it cannot own the gang's objects",
@@ -73,7 +77,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{job_name(gang, pods)}-{pods.total - 1}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The completion index counts over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 

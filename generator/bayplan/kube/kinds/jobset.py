@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows
+from bayplan.kube.kinds import (
+    ENDING,
+    ENDS,
+    INDEX_FIELD,
+    INDEX_VARIABLE,
+    Piece,
+    instances,
+    job_spec,
+    meta,
+    name_rows,
+)
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, not_yet_upstream
 from bayplan.model.manifest import Manifest, Workload
@@ -20,6 +30,8 @@ API_VERSION = "jobset.x-k8s.io/v1alpha2"
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 COPY_LABEL = JOB_INDEX
 INDEX = INDEX_FIELD
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 COPY_VARIABLE = "JOBSET_JOB_INDEX"
 APART = "render the gangs separately with `--gang NAME`, and start one after the other"
 SUPPORT = (
@@ -48,6 +60,7 @@ SUPPORT = (
     Support("retries"),
     Support("gang-retries"),
     ENDS,
+    *ENDING,
     Support("adopt"),
     *name_rows(
         "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and this name has at most 63 characters"
@@ -69,7 +82,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return f"{workload.name}-{replicated_job(workload, gang, pods)}-{last}-xxxxx"
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """Copies are Jobs of one replicatedJob; JobSet sets their number on their pods (JobSet 0.8 to 0.12)."""
     if pods.copies == 1:
         return Numbers(INDEX_VARIABLE)

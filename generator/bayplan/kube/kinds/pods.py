@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
+from bayplan.kube.kinds import ENDING, NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
@@ -16,6 +16,8 @@ TITLE = "set of bare pods"
 SERVICE = True
 COPY_LABEL = ""
 INDEX = ""
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
     never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`, and start one after the other"),
@@ -60,6 +62,7 @@ SUPPORT = (
         report="warning",
     ),
     Support("always-restart"),
+    *ENDING,
     never(
         "adopt",
         "a pod is only a part of its gang, so it cannot own the gang's objects",
@@ -79,7 +82,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return pod_name(gang, pods, pods.total - 1)
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """Nothing to compute: bayplan writes every pod."""
     return Numbers("0")
 

@@ -15,6 +15,8 @@ TITLE = "sbatch script"
 SERVICE = False
 COPY_LABEL = ""
 INDEX = ""
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 SUPPORT = (
     Support("depends-on"),
     Support("at-once"),
@@ -43,8 +45,14 @@ SUPPORT = (
         "set `maxRestarts` to restart the gang, or retry inside the command",
         report="warning",
     ),
+    never("service", "a Slurm job ends", "use a scheduler of Kubernetes, such as `-s slurm-bridge`"),
     never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
     never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),
+    never(
+        "clients",
+        "Slurm knows no Services: clients reach a task by the name of its node",
+        "remove `service`, or use a scheduler of pods",
+    ),
     Support("pod-name-length"),
 )
 
@@ -54,7 +62,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return gang.name
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The number of a task in its step; the backend writes the rest."""
     return Numbers("SLURM_PROCID", "0")
 

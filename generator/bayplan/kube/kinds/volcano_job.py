@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, approximate, never, not_yet_here
@@ -18,6 +18,8 @@ API_VERSION = "batch.volcano.sh/v1alpha1"
 TASK_INDEX = "volcano.sh/task-index"
 COPY_LABEL = ""
 INDEX = f"metadata.annotations['{TASK_INDEX}']"
+WHOLE = False
+FIELDS: Mapping[str, str] = {}
 INDEX_VARIABLE = "VC_TASK_INDEX"
 PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true"], "env": []}
 """The Service finds rank 0 before it is ready. Without the second flag, only pods of the same Job could reach the pods
@@ -63,6 +65,7 @@ SUPPORT = (
         report="warning",
     ),
     Support("always-restart"),
+    *ENDING,
     not_yet_here(
         "adopt",
         "only a JobSet owns the objects of its gang",
@@ -82,7 +85,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     return pod_name(gang, pods, str(pods.total - 1))
 
 
-def numbers(pods: Pods) -> Numbers:
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The plugin `env` counts the pods of a task over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 

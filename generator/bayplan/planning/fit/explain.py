@@ -8,11 +8,11 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.phrases import count, listing
 from bayplan.kube import quantity
 from bayplan.model.plan import BOUNDED, CHANNEL, WHOLE, GangPlan, Plan, Pods, all_pods, edit_plan, walk
-from bayplan.model.workflow import proven_copies
+from bayplan.model.workflow import proven_copies, serves
 from bayplan.planning import queues
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, at_once, in_turn, most
 from bayplan.planning.fit.problem import capacity, demand, per_node
-from bayplan.planning.fit.search import Stage, moved, stages, surely_fits
+from bayplan.planning.fit.search import FULL, Stage, moved, stages, surely_fits
 from bayplan.planning.fit.staying import can_stay
 
 
@@ -200,6 +200,43 @@ def limited(plan: Plan, queued: bool = False) -> Iterator[Diagnostic]:
                 message = f"{message}; the rest waits for room"
                 hint = f"set `atOnce: {number}` to let bayplan prove and enforce this number"
                 yield info("P562", (*gang.route, "replicas"), message, hint=hint)
+
+
+def growing(plan: Plan) -> Iterator[Diagnostic]:
+    """P570 and P571 of services: no room for the copies that a rollout adds, or for the most that an autoscaler adds.
+
+    The other gangs have their usual numbers of copies.
+    """
+    for gang in (each for each in plan.gangs if each.copy == 0 and serves(each.gang)):
+        copies, called = gang.gang.replicas, f'gang "{gang.gang.name}"'
+        surge = gang.gang.rollout.surge if gang.gang.rollout else 0
+        if surge and not surely_fits(grown(plan, gang, copies + surge), FULL):
+            room = f"1 copy of {called} fits" if copies == 1 else f"{copies} copies of {called} fit"
+            message = f"{room}, but bayplan finds no room for {surge} more during a rollout (`surge`)"
+            number = _most_copies(plan, gang, copies + surge - 1) - copies
+            fewer = f"`surge: {number}`" if number else "`surge: 0`, with which a copy leaves its nodes to the new one"
+            yield error("P570", (*gang.route, "rollout", "surge"), message, hint=f"set {fewer}, or add nodes")
+        limit = gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0
+        if limit > copies and (found := _most_copies(plan, gang, limit)) < limit:
+            message = f"{found} of the {limit} copies of {called} that its autoscaler may start fit"
+            hint = f"set `maxReplicas: {found}`, or add nodes before it needs more"
+            yield warning("P571", (*gang.route, "autoscale", "maxReplicas"), message, hint=hint)
+
+
+def _most_copies(plan: Plan, gang: GangPlan, limit: int) -> int:
+    """How many copies surely fit, from those that are planned on."""
+    return most(gang.gang.replicas + 1, limit, lambda n: surely_fits(grown(plan, gang, n)))
+
+
+def grown(plan: Plan, gang: GangPlan, number: int) -> Plan:
+    """The plan with that many copies of a gang, which run at the same time."""
+    copies = [each for each in plan.gangs if each.route == gang.route]
+    added = (
+        copies[-1]._replace(name=f"{copies[-1].name}+{n}", copy=n, compute_domains=())
+        for n in range(len(copies), number)
+    )
+    sized = (each._replace(gang=each.gang._replace(replicas=number)) for each in (*copies, *added))
+    return plan._replace(gangs=(*(each for each in plan.gangs if each.route != gang.route), *sized))
 
 
 def _accompanied(plan: Plan, gang: GangPlan) -> bool:

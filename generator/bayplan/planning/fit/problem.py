@@ -131,7 +131,7 @@ def _card_names(topology: ClusterTopology) -> dict[str, str]:
 
 def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
     spec = pods.spec
-    if not spec.template and not pool.template:
+    if not (spec.template or pool.template or spec.init_containers or spec.sidecars):
         return quantity.amounts(spec.resources)
     pod_spec = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
     before = []
@@ -141,6 +141,7 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
             before.append({**container, "restartPolicy": "Always"})
         elif mover not in ("fetch", "upload") or (mover == "fetch" and spec.data.inputs):
             before.append(container)
+    before.sort(key=lambda each: pod.mover_kind(each) != "fetch")  # as `data` orders them
     together = quantity.of_containers(pod_spec.get("containers") or (), before, quantity.requested)
     return quantity.added((together | quantity.requested(pod_spec), quantity.amounts(pod_spec.get("overhead") or {})))
 

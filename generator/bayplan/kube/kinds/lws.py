@@ -1,0 +1,101 @@
+"""LeaderWorkerSet (`leaderworkerset.x-k8s.io/v1`): a leader and workers for each copy of a gang.
+
+Its controller makes the headless Service, a StatefulSet of the leaders, and a StatefulSet for the workers of each
+leader. Read from LWS 0.7 to 0.9: pkg/controllers, pkg/webhooks and pkg/utils/pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bayplan.kube.kinds import NO_JOBS, Piece, autoscaler, before, instances, meta, name_rows, replicas, rollout
+from bayplan.kube.ranks import Numbers, running_on
+from bayplan.model.backend import Support, never, not_yet_here
+from bayplan.model.manifest import Manifest, Workload
+from bayplan.model.plan import GangPlan, Pods, all_pods
+from bayplan.model.workflow import varies
+
+TITLE = "LeaderWorkerSet"
+SERVICE = False
+API_VERSION = "leaderworkerset.x-k8s.io/v1"
+PREFIX = "leaderworkerset.sigs.k8s.io/"
+COPY_LABEL = ""
+INDEX = f"metadata.labels['{PREFIX}worker-index']"
+INDEX_VARIABLE = "LWS_WORKER_INDEX"
+WHOLE = True
+COPY_VARIABLE = "GANG_INDEX"
+FIELDS: Mapping[str, str] = {COPY_VARIABLE: f"metadata.labels['{PREFIX}group-index']"}
+HASH = "-xxxxxxxxxx"
+"""What a StatefulSet adds to its name in the label `controller-revision-hash` of its pods: a number of 32 bits
+(Kubernetes 1.37, pkg/controller/history/controller_history.go)."""
+
+SUPPORT = (
+    *NO_JOBS,
+    Support("autoscale"),
+    Support("rollout"),
+    Support("new-versions"),
+    not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
+    not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
+    Support("pod-templates", up_to=2),
+    never(
+        "pod-templates",
+        "a LeaderWorkerSet has one template for its leader and one for its workers",
+        "put pods that differ only in their number into one podSet, or make each podSet a gang",
+    ),
+    Support("leader", up_to=1),
+    never(
+        "leader",
+        "a copy has one leader, and all other pods have the template of the workers",
+        "make the first podSet one pod, or give all pods one podSet",
+    ),
+    never(
+        "missing-pods", "the controller makes all pods of a copy, and restarts them together", "remove `minReplicas`"
+    ),
+    not_yet_here("adopt", "only a JobSet owns the objects of its gang", "leave `cleanup` out"),
+    *name_rows("a pod is called <name>-<copy>-<number>, and the label of its revision has at most 63 characters"),
+)
+
+
+def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
+    """`<lws>-<copy>-<number>`, or the revision of the StatefulSet `<lws>-<copy>`."""
+    leader = f"{workload.name}-{len(workload.gangs) - 1}"
+    return max(f"{leader}-{before(gang, pods) + pods.total - 1}", leader + HASH, key=len)
+
+
+def numbers(gang: GangPlan, pods: Pods) -> Numbers:
+    """The number that the controller gives pods counts all of a copy, from the leader on."""
+    first = before(gang, pods)
+    return running_on(f"({INDEX_VARIABLE}-{first})" if first else INDEX_VARIABLE, pods)
+
+
+def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
+    """`<lws>-<copy>-<number>.<lws>`; the leader has no number (subdomainPolicy Shared, which is the default)."""
+    several = gang.gang.replicas > 1 or varies(gang.gang)
+    leader = f"{workload.name}-$({COPY_VARIABLE})" if several else f"{workload.name}-0"
+    first = before(gang, pods) + number
+    index = first + copy * pods.replicas if isinstance(copy, int) else f"$(({copy}*{pods.replicas}+{first}))"
+    return f"{leader}-{index}.{workload.name}" if index else f"{leader}.{workload.name}"
+
+
+def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+    """One LeaderWorkerSet. Without a template of its own, the leader is made from that of the workers."""
+    gang = workload.gangs[0]
+    parts = [pieces[gang.name, pods.name] for _, pods in instances(workload)]
+    roles = ("leaderTemplate", "workerTemplate")[-len(parts) :]
+    yield {
+        "apiVersion": API_VERSION,
+        "kind": "LeaderWorkerSet",
+        "metadata": meta(workload.name, *(each.owner for each in parts)),
+        "spec": {
+            **parts[0].owner.spec,
+            **replicas(workload),
+            "startupPolicy": "LeaderCreated",
+            "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": rollout(gang)},
+            "leaderWorkerTemplate": {
+                "size": sum(pods.total for pods in all_pods(gang.root)),
+                "restartPolicy": "RecreateGroupOnPodRestart",
+                **{role: each.template for role, each in zip(roles, parts, strict=True)},
+            },
+        },
+    }
+    yield from autoscaler(workload, parts[0].owner.labels, API_VERSION, "LeaderWorkerSet")

@@ -92,7 +92,7 @@ class Sweep(NamedTuple):
 
 
 def sweep(seed: int) -> Sweep:
-    """A text refers to columns, to variables that refer to columns, and to names that nobody sets."""
+    """A string refers to columns, to variables that refer to columns, and to names that nobody sets."""
     pick = random.Random(seed)
 
     def text(names: Sequence[str]) -> str:
@@ -171,6 +171,17 @@ def test_the_variables_of_users_win() -> None:
     made = compiled({"replicas": 2}, env={"GANG_INDEX": "9"})
     (container,) = only(made, "Job")["spec"]["template"]["spec"]["containers"]
     assert [each for each in container["env"] if each["name"] == "GANG_INDEX"] == [{"name": "GANG_INDEX", "value": "9"}]
+
+
+@pytest.mark.parametrize("gang", [{"replicas": 2}, {"matrix": {"LR": ["$(A)", "2"]}}], ids=["index", "matrix"])
+def test_other_containers_have_the_variables_too(gang: dict[str, Any]) -> None:
+    made = compiled(gang, initContainers=[{"name": "first", "image": "a:1", "command": ["sh", "-c", "fetch $(LR)"]}])
+    job = next(each for each in objects(made) if each["kind"] in ("Job", "JobSet"))
+    inner = job["spec"]["replicatedJobs"][0]["template"] if job["kind"] == "JobSet" else job
+    (first,) = inner["spec"]["template"]["spec"]["initContainers"]
+    entries = {each["name"]: each.get("value", "a field") for each in first["env"]}
+    table = {"GANG_INDEX": "0", "LR": "$$(A)"} if "matrix" in gang else {"GANG_INDEX": "a field"}
+    assert entries == {"GANG_COUNT": "2", **table}
 
 
 # Which objects make the copies.

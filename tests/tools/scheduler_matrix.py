@@ -67,6 +67,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "no-queue": "workflow without a queue",
         "priority": "`priorityClass`",
         "preemptible": "`preemptible`",
+        "limited-copies": "one object for all copies, with `atOnce`",
+        "unlimited-copies": "one object for all copies",
     },
     "kinds": {
         "workload-jobset": "JobSet",

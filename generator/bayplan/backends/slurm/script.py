@@ -347,7 +347,10 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
-    if spec.image and own.get("container", "pyxis") == "pyxis":
+    contained = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
+    if spec.working_dir:
+        yield f"--{'container-workdir' if contained else 'chdir'}={quote(spec.working_dir)}"
+    if contained:
         yield f"--container-image={quote(enroot(spec.image))}"
         volumes = (mounted(path, each) for path, each in spec.volumes.items())
         binds = ",".join((*filter(None, volumes), *(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)))

@@ -359,7 +359,7 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
 
 
 def mounted(path: str, each: Volume) -> str:
-    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis 0.21, README). Empty if Pyxis cannot mount it."""
+    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis wiki, "Usage"). Empty if Pyxis cannot mount it."""
     source = f"{each.host_path}/{each.sub_path}" if each.sub_path else each.host_path
     plain = re.fullmatch(r"[-._/A-Za-z0-9@+=]+", f"{source}{path}") and not each.type.endswith("Create")
     return f"{source}:{path}{':ro' if each.read_only else ''}" if each.host_path and plain else ""

@@ -250,7 +250,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt, marks)
     findings += tuple(privileged_containers(candidate, every, cluster))
     if one := selected.templates.opened_from:
-        every, lost = _closed(one, every)
+        every, lost = _closed(one, every, _request_route(selected))
         findings = (*findings, *lost)
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
@@ -266,7 +266,9 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     return Outcome(None if has_errors(findings) else whole, findings)
 
 
-def _closed(one: Object, every: Sequence[Injected]) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
+def _closed(
+    one: Object, every: Sequence[Injected], requested: Route
+) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
     """The marks in the fields of an object of Grove itself. W517: constraints that only new objects can have; W518:
     marks for which it has no field."""
     (whole,) = every
@@ -274,7 +276,7 @@ def _closed(one: Object, every: Sequence[Injected]) -> tuple[tuple[Injected, ...
     findings = [
         error(
             "W518",
-            (*one.route, *path),
+            requested,
             f"{title(one)} has no field for `{path[-1]}` of its placement",
             hint="require the level instead of preferring it, or write a PodCliqueSet",
         )

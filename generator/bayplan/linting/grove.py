@@ -70,7 +70,7 @@ def _names(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
         words = [each for each in (name(one), part.group, part.name) if each]
         total = sum(len(each) for each in words)
         if total > LONGEST_NAMES:
-            shown = listing([f'"{each}"' for each in words], "and")
+            shown = listing(words, "and")
             message = f"the names {shown} have {total} characters together, but Grove allows {LONGEST_NAMES}"
             hint = f"shorten them by {total - LONGEST_NAMES}"
             yield error("M883", (*one.route, *part.path, "name"), message, hint=hint)

@@ -152,11 +152,14 @@ def _variables(gang: GangPlan, pods: Pods) -> PodParts:
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
-    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-") if pods.name.endswith(pods.spec.name) else ""
-    group = {GROUP_LABEL: unit} if unit else {}
+    """Those of the workflow, and the names of gang, group and podSet. The parts of an MPIJob have their own names."""
+    unit = pods.name.removesuffix(f"-{pods.spec.name}")
+    inside = unit != pods.name
+    group = {GROUP_LABEL: unit} if inside else {}
+    called = pods.spec.name if inside else pods.name
     name = client_service_name(plan, gang)
     client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name, **client}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: called, **client}
 
 
 def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:

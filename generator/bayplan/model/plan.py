@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
-from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow, serves
 
 MOST_PODS = 1_000_000
 """Ten times the largest known Kubernetes clusters: a larger number is a typing error."""
@@ -136,8 +136,9 @@ class GangPlan(NamedTuple):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The variables that all containers of this copy have beside those of their podSet; none of a single copy."""
-        if self.gang.replicas == 1 and not self.gang.rows:
+        """The variables that all containers of this copy have beside those of their podSet; none of a single copy, and
+        none of services, whose copies come from one pod template."""
+        if serves(self.gang) or (self.gang.replicas == 1 and not self.gang.rows):
             return {}
         index = {} if self.copies > 1 else {GANG_INDEX: str(self.copy)}
         own = self.gang.rows[self.copy] if self.gang.rows and self.copies == 1 else {}

@@ -223,8 +223,8 @@ def _shared_groups(gang: GangPlan) -> Iterator[Diagnostic]:
     for units in gang.root.groups:
         claimed = {pods.compute_domain for member in units.members for pods in all_pods(member)} - {""}
         if len(claimed) > 1:
-            message = f'the {len(units.members)} instances of group "{units.name}" have the same pod templates and can'
-            message += " claim from only one ComputeDomain"
+            message = f'group "{units.name}" would have {len(claimed)} ComputeDomains, but its pods come from the same'
+            message += " templates and can claim from only one"
             if any(_requests_own_domain(member, gang) for member in units.members):
                 hint = "set `computeDomain: gang`, or make each instance a group"
                 yield error("F744", (*units.route, "computeDomain"), message, hint=hint)

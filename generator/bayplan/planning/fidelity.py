@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
+from bayplan.kube.kinds import GROVE
 from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.plan import (
     GangPlan,
@@ -254,7 +255,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
                     yield Need("optional-pods-placed", left, at, True, subject)
         for units in unit.groups:
             yield from _order_need(units)
-            if units.minimum < len(units.members):
+            if units.minimum < len(units.members) and gang.gang.workload != GROVE:  # Grove makes gangs of them
                 left = len(units.members) - units.minimum
                 yield Need("optional-groups", left, (*units.route, "minReplicas"), subject=f'group "{units.name}"')
         if len(unit.groups) > 1 or any(_uneven(units) for units in unit.groups):

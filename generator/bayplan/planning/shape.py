@@ -203,9 +203,10 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    serving = any(serves(gang.gang) for gang in copies[0])
-    chosen = _services(target) if serving else (*_operated(copies[0], target), *offer.kinds)
-    kinds = tuple(requested) or chosen
+    serving = serves(copies[0][0].gang)
+    kinds = tuple(requested) or (
+        _serving(copies[0][0], target) if serving else (*_operated(copies[0], target), *offer.kinds)
+    )
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
@@ -226,9 +227,11 @@ def _operated(family: Family, target: Target) -> tuple[str, ...]:
     return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
 
 
-def _services(target: Target) -> tuple[str, ...]:
-    """The kinds of services that `workload: auto` tries. Grove is only for clusters whose topology names it."""
-    return tuple(kind for kind in SERVING if kind in KINDS and (kind != GROVE or target.versions.get("grove")))
+def _serving(gang: GangPlan, target: Target) -> tuple[str, ...]:
+    """The kinds of services to try: a Deployment only for copies of one pod, Grove only if the topology names it."""
+    single = sum(pods.total for pods in all_pods(gang.root)) == 1
+    left_out = {*(() if single else (SINGLE,)), *(() if target.versions.get("grove") else (GROVE,))}
+    return tuple(kind for kind in SERVING if kind not in left_out)
 
 
 def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> Iterator[tuple[Workload, ...]]:
@@ -476,6 +479,8 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
 def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     """What a kind with one pod template for each role needs of a copy: few podSets, of which the first is the leader,
     and all of their pods."""
+    from bayplan.kube.kinds.podcliqueset import mixes_versions  # only few workflows need it
+
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
     if kind == MPIJOB:
         from bayplan.kube.kinds import mpijob
@@ -489,7 +494,7 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
         if gang.gang.hosts:
             yield Need("pod-names", 1, (*gang.route, "hosts"), subject=subject)
         return
-    if kind in SERVING and one_version(gang):
+    if kind in SERVING and one_version(gang) and not (kind == GROVE and not mixes_versions(gang)):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2:

@@ -98,8 +98,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
     if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
-    gang = workload.gangs[0]
-    marks = {(each.name, pods.name): _marks(plan, gang, pods, workload, target) for each, pods in instances(workload)}
+    marks = {(gang.name, pods.name): _marks(plan, gang, pods, workload, target) for gang, pods in instances(workload)}
     return Lowered((), marks)
 
 

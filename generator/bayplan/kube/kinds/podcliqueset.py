@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.grove import API_VERSION, CONSTRAINT, clique_key, group_key
-from bayplan.kube.kinds import NO_JOBS, Piece, instances, meta
+from bayplan.kube.kinds import NO_JOBS, Piece, autoscaler, instances, meta
 from bayplan.kube.objects import mapping, non_empty
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never, not_yet_here
+from bayplan.model.backend import Support, approximate, never, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, Unit, Units, all_pods
 
@@ -32,6 +32,25 @@ LONGEST_NAMES = 45
 
 SUPPORT = (
     *NO_JOBS,
+    approximate(
+        "autoscale",
+        "Grove makes no copies without `replicas`, so each `kubectl apply` sets their number back",
+        "ignore it if the autoscaler may start again from there",
+        report="info",
+    ),
+    approximate(
+        "rollout",
+        "Grove replaces one copy after another, whatever `unavailable` says",
+        "set `unavailable: 1`",
+        report="info",
+    ),
+    approximate(
+        "new-versions",
+        "Grove replaces the pods of a clique, and the replicas of a scaling group, one after another, and ranks of two"
+        " versions cannot work together, so bayplan writes `updateStrategy: OnDelete`",
+        "delete the pods of a copy together after each change, or set `rendezvous: group`",
+        report="info",
+    ),
     never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
@@ -55,9 +74,17 @@ def clique_name(gang: GangPlan, pods: Pods) -> str:
 
 
 def is_clique(units: Units) -> bool:
-    """Whether a group is one clique, rather than a scaling group: one podSet, once."""
+    """Whether a group is one clique, rather than a scaling group: one podSet, once. Pods with ranks are a scaling
+    group, whose replicas Grove replaces as a whole."""
     member = units.members[0]
-    return len(units.members) == 1 and member.copies == 1 and len(member.pods) == 1 and not member.groups
+    single = len(units.members) == 1 and member.copies == 1 and len(member.pods) == 1 and not member.groups
+    return single and (member.pods[0].ranks is None or member.pods[0].total == 1)
+
+
+def mixes_versions(gang: GangPlan) -> bool:
+    """Whether ranks of one rendezvous may have different versions during an update."""
+    alone = [pods for pods in gang.root.pods if pods.ranks and pods.total > 1]
+    return bool(alone) or (gang.gang.rendezvous == "gang" and bool(gang.root.groups))
 
 
 def scaling_group(gang: GangPlan, pods: Pods) -> Units | None:
@@ -125,6 +152,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
         "metadata": meta(workload.name, *owners),
         "spec": {
             "replicas": gang.gang.replicas,
+            **({"updateStrategy": {"type": "OnDelete"}} if mixes_versions(gang) else {}),
             "template": {
                 **non_empty(topologyConstraint=constraints.get(CONSTRAINT)),
                 "headlessServiceConfig": {"publishNotReadyAddresses": True},
@@ -133,6 +161,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             },
         },
     }
+    yield from autoscaler(workload, owners[0].labels, API_VERSION, "PodCliqueSet")
 
 
 def _clique(name: str, pods: Pods, piece: Piece, constraints: Mapping[str, Any]) -> dict[str, Any]:

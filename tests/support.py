@@ -124,6 +124,12 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _task_pods(each, given)
         elif each["kind"] == "MPIJob":
             yield from _mpi_pods(each, given)
+        elif each["kind"] == "StatefulSet":
+            for number in range(each["spec"]["replicas"]):
+                given |= {"pod": f"{name}-{number}", "ordinal": str(number)}
+                yield _pod(
+                    given["pod"], f"{given['pod']}.{each['spec']['serviceName']}", each["spec"]["template"], given
+                )
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -193,6 +199,7 @@ FIELDS = {
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.labels['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
+    "metadata.labels['apps.kubernetes.io/pod-index']": "ordinal",
 }
 """Fields of pods -> what `given` calls their value."""
 

@@ -73,6 +73,12 @@ SUPPORT: tuple[Support, ...] = (
         but=("lws", "pytorchjob"),
     ),
     *carries("gangs", "lws", component="kai", since="0.15"),
+    *refuses(
+        "gangs",
+        "KAI makes one PodGroup of all pods of this kind",
+        "write a workload for each gang",
+        but=("lws",),
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
+from bayplan.model.existing import FEATURES as PLACING
 from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
@@ -21,11 +22,6 @@ MATRIX = FOLDER / "README.md"
 
 NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native": "native", "none": "none"}
 """Schedulers that are not called by their capitalized name."""
-
-SERVICE_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
-
-PLACED_NAMES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", SINGLE_PODS: "Deployment"}
-"""Kinds of services, as rows for existing workloads call them."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
 
@@ -90,26 +86,28 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "deadline": "`activeDeadlineSeconds`",
         "ttl": "`ttlSecondsAfterFinished`",
         "always-restart": "`restartPolicy: Always`",
-        "service": "`lifecycle: service`",
         "adopt": "`cleanup: adopt`",
         "pod-name-length": "length of generated pod names",
+        "service": "`lifecycle: service`",
+        "clients": "`service`",
     },
     "services": {
         "end": "`lifecycle: job`",
-        "clients": "`service`",
+        "pod-templates": "several podSets in a copy",
+        "leader": "several leaders in a copy",
+        "pods-a-copy": "several pods in a copy",
+        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
+        "missing-pods": "`minReplicas` of a group or podSet",
+        "pod-names": "`hosts`",
         "autoscale": "`autoscale`",
         "rollout": "`rollout`",
-        "new-versions": "new versions of pods with ranks",
-        "pod-templates": "podSets of a copy",
-        "leader": "pods of a first podSet beside another one",
-        "pods-a-copy": "pods of a copy",
-        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
-        "missing-pods": "`minReplicas` of a podSet or group",
-        "pod-names": "`hosts`",
-        "barrier": "`barrier`",
+        "new-versions": "a new version of ranks by itself",
     },
 }
 """Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
+
+SERVICES = {"lws": "LeaderWorkerSet", "statefulset": "StatefulSet", "deployment": "Deployment"}
+"""Kinds of services, which the scheduler places like those that exist already."""
 
 COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
 """Components other than the scheduler that bound what it supports."""
@@ -138,14 +136,12 @@ def pages() -> dict[Path, dict[str, str]]:
         for mark, rows in TABLES.items()
         if mark not in ("lifecycle", "services")
     }
-    tables["kinds"] += "".join(
-        "\n| " + " | ".join((title, *(_existing_cell(each, f"place-{kind}") for each in backends), "F740")) + " |"
-        for kind, title in PLACED_NAMES.items()
-    )
+    placed = ((title, *_placed(kind, backends), PLACING[f"place-{kind}"].code) for kind, title in WRITTEN.items())
+    tables["kinds"] += "\n" + "\n".join(table((), placed).splitlines()[2:])
     tables["services"] = table(
-        ["feature", *SERVICE_NAMES.values(), "code"],
+        ["feature", *SERVICES.values(), "code"],
         (
-            (title, *(_service_cell(feature, kind) for kind in SERVICE_NAMES), FEATURES[feature].code)
+            (title, *(_of_kind(feature, kind) for kind in SERVICES), FEATURES[feature].code)
             for feature, title in TABLES["services"].items()
         ),
     )
@@ -169,10 +165,19 @@ def pages() -> dict[Path, dict[str, str]]:
     return {MATRIX: tables, **own}
 
 
-def _service_cell(feature: str, kind: str) -> str:
-    """A kind without a row for a feature never needs it."""
+WRITTEN = {**SERVICES, SINGLE_PODS: SERVICES["deployment"]}
+del WRITTEN["deployment"]
+
+
+def _placed(kind: str, backends: Sequence[Backend]) -> Iterator[str]:
+    """Whether each scheduler places a kind that bayplan writes."""
+    return (_existing_cell(each, f"place-{kind}") for each in backends)
+
+
+def _of_kind(feature: str, kind: str) -> str:
+    """The support of a kind; a dash if it never needs the feature."""
     rows = [row for row in KINDS[kind].SUPPORT if row.feature == feature]
-    return summed(rows, kind, _unit(feature)) if rows else "yes"
+    return summed(rows, kind, _unit(feature)) if rows else "-"
 
 
 def page(path: Path, text: str) -> str:

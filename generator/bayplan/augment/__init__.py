@@ -20,7 +20,7 @@ from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
-from bayplan.kube import owners
+from bayplan.kube import grove, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text, title
 from bayplan.kube.owners import OWNERS, Mark
@@ -30,10 +30,12 @@ from bayplan.manifests.assemble import compute_domain, labelled
 from bayplan.manifests.inject import Conflict, Injected, SlotMarks, inject
 from bayplan.manifests.order import head, in_apply_order
 from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Path, TemplateSlot, WorkloadTemplates
+from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
+from bayplan.model.topology import makes_channels
 from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import Given, select_backend, select_target, unused
 from bayplan.workflows import existing
@@ -84,13 +86,12 @@ def _name_taken(there: Object, one: Object) -> Diagnostic:
 def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
     """The marks of each pod template, and the objects that belong to the workload."""
     plan, target = planned.plan, planned.target
+    own = candidate.has_compute_domain
+    own |= candidate.templates.kind in OF_GROVE and makes_channels(plan.topology)
     lowered = backends_existing(planned.backend.declared.name).place(plan, planned.shape, target)
-    slot_marks = [
-        _slot_marks(slot, plan, planned.shape, lowered, candidate.has_compute_domain)
-        for slot in candidate.templates.slots
-    ]
+    slot_marks = [_slot_marks(slot, plan, planned.shape, lowered, own) for slot in candidate.templates.slots]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
-    domains = [] if candidate.has_compute_domain else [each for gang in plan.gangs for each in gang.compute_domains]
+    domains = [] if own else [each for gang in plan.gangs for each in gang.compute_domains]
     objects = [labelled(compute_domain(each, target), labels) for each in domains]
     objects += [labelled(each, labels) for each in _network_claims(plan, target)]
     return slot_marks, [*objects, *(each for each in lowered.documents if isinstance(each, Mapping))]
@@ -248,6 +249,9 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     slot_marks, documents = slot_marks_of(candidate, outcome.value)
     every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt, marks)
     findings += tuple(privileged_containers(candidate, every, cluster))
+    if one := selected.templates.opened_from:
+        every, lost = _closed(one, every, _request_route(selected))
+        findings = (*findings, *lost)
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     if selected.templates.patched:
@@ -257,7 +261,46 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
         every, findings = (job,), (*findings, *lost)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
+    if one := selected.templates.opened_from:
+        findings = tuple(grove.located(each, {one.route: one}) for each in findings)
     return Outcome(None if has_errors(findings) else whole, findings)
+
+
+def _closed(
+    one: Object, every: Sequence[Injected], requested: Route
+) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
+    """The marks in the fields of an object of Grove itself. W517: constraints that only new objects can have; W518:
+    marks for which it has no field."""
+    (whole,) = every
+    data, lost = grove.closed(one, whole.object.data, whole.data)
+    findings = [
+        error(
+            "W518",
+            requested,
+            f"{title(one)} has no field for `{path[-1]}` of its placement",
+            hint="require the level instead of preferring it, or write a PodCliqueSet",
+        )
+        for path in lost
+    ]
+    if any(grove.CONSTRAINT in path for path in _changed_paths(one.data, data)):
+        message = f"Grove accepts the constraints of {title(one)} only when it is created"
+        hint = "delete it before you apply the new one, if it exists"
+        findings.append(info("W517", (*one.route, "metadata", "name"), message, hint=hint))
+    conflicts = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.conflicts)
+    replaced = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.replaced)
+    return (Injected(one, data, conflicts, replaced),), tuple(findings)
+
+
+def _changed_paths(before: Any, after: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of new and changed values."""
+    if isinstance(after, Mapping) and isinstance(before, Mapping):
+        for key, each in after.items():
+            yield from _changed_paths(before.get(key), each, (*path, key))
+    elif isinstance(after, list) and isinstance(before, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _changed_paths(old, new, (*path, number))
+    elif before != after:
+        yield path
 
 
 # Workloads that belong to another scheduler than the one of their placement.

@@ -16,8 +16,9 @@ from bayplan.kube import cards
 from bayplan.kube.objects import identity, items, mapping, text
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
+from bayplan.model.backend import FEATURES as SHARED
 from bayplan.model.backend import Backend
-from bayplan.model.existing import FEATURES
+from bayplan.model.existing import FEATURES, OF_GROVE
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
@@ -131,10 +132,10 @@ def complete_workflow(candidate: Candidate, namespace: str, cluster: Cluster) ->
     workflow, templates = candidate.selected.workflow, candidate.templates
     where = workflow.namespace
     specs = {slot.name: mapping(templates.object.data, *slot.path, "spec") for slot in templates.slots}
-    gang = _with_cards(workflow.gangs[0], specs, where, cluster)
+    gangs = tuple(_with_cards(gang, specs, where, cluster) for gang in workflow.gangs)
     if candidate.has_compute_domain:
-        gang = gang._replace(compute_domain="gang")
-    return workflow._replace(namespace=where or namespace, gangs=(gang,))
+        gangs = tuple(gang._replace(compute_domain="gang") for gang in gangs)
+    return workflow._replace(namespace=where or namespace, gangs=gangs)
 
 
 def _with_cards(node: Any, specs: Mapping[str, Mapping[str, Any]], where: str, cluster: Cluster) -> Any:
@@ -198,7 +199,8 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, pla
     if queued.value is None:
         return Outcome(None, queued.diagnostics)
     workflow = queued.value
-    nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
+    gangs = tuple(gang._replace(name=gang.name.removeprefix(workflow.name)) for gang in workflow.gangs)
+    nameless = workflow._replace(name="", gangs=gangs)
     facts = (candidate.has_compute_domain, candidate.unresolved_claims)
     key = repr((nameless, len(workflow.name), templates.slots, templates.gangs, *facts))
     if key in plans and not wrong:
@@ -222,12 +224,12 @@ def _planned(
     """The pipeline's check and plan for an existing workload."""
     templates = candidate.templates
     workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
-    unbuilt = workflow._replace(gangs=(workflow.gangs[0]._replace(workload="auto"),))  # its kind already exists
+    gangs = tuple(gang._replace(workload="auto") for gang in workflow.gangs)
+    unbuilt = workflow._replace(gangs=gangs)  # its kind already exists
     checks = (
         references.check,
         references.check_levels,
         accelerators.check,
-        references.check_pending,
         attachments.check,
     )
     findings = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
@@ -251,13 +253,17 @@ def _planned(
     plan = existing_planning.merge_compute_domains(bound.value, templates)
     shaped = existing_planning.existing_shape(plan, templates)
     findings += (
-        *existing_planning.shared_domains(bound.value),
+        *existing_planning.shared_domains(bound.value, templates.kind),
         *shaped.diagnostics,
         *uncounted_claims(candidate.unresolved_claims, plan),
     )
     if shaped.value is not None:
         rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
         lost = tuple(compare(existing_planning.needs(shaped.value, templates), rows, cluster.target, title, FEATURES))
+        if templates.kind in OF_GROVE:
+            offered = backend.declared
+            asked = offered.kind_needs(plan, shaped.value.workloads[0])
+            lost += tuple(compare(asked, offered.support, cluster.target, title, {**SHARED, **offered.features}))
         findings += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # other diagnostics would not help

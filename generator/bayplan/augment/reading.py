@@ -18,7 +18,7 @@ from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import shorten, suggest
 from bayplan.core.values import NamedTuple
-from bayplan.kube import quantity
+from bayplan.kube import grove, quantity
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, unit_of
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import (
@@ -31,6 +31,7 @@ from bayplan.kube.objects import (
     name,
     named,
     namespace,
+    number_in,
     pod_templates,
     text,
     title,
@@ -91,8 +92,19 @@ def plans(
     if has_errors(found):
         return Outcome(None, found), origins
     cluster = cluster_of(request, topology.value, target.value)
-    members, wrong = _members(request, cluster)
-    return Outcome(tuple(_planned(each, request, cluster) for each in _by_workflow(members)), (*found, *wrong)), origins
+    members, wrong, objects = _members(request, cluster)
+    whole = request._replace(objects=objects)
+    read = (_planned(each, whole, cluster) for each in _by_workflow(members))
+    if made := {one.route: one for one in request.objects if grove.is_grove(one)}:
+        wrong = [grove.located(each, made) for each in wrong]
+        read = (_located(each, made) for each in read)
+    return Outcome(tuple(read), (*found, *wrong)), origins
+
+
+def _located(plan: ReadPlan, made: Mapping[Route, Object]) -> ReadPlan:
+    """The plan with places in the objects of Grove themselves."""
+    origins = {route: grove.real(there, made) for route, there in plan.origins.items()}
+    return plan._replace(diagnostics=tuple(grove.located(each, made) for each in plan.diagnostics), origins=origins)
 
 
 def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
@@ -109,9 +121,11 @@ def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
 # The pods, and what they request.
 
 
-def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic]]:
+def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic], tuple[Object, ...]]:
+    """The pods with what they request, and all objects with those that Grove makes."""
     pods: list[PodsFound] = []
     wrong: list[Diagnostic] = []
+    objects = list(request.objects)
     for one in request.objects:
         if _is_helper(one):
             continue
@@ -120,9 +134,15 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
             continue  # it counts as an occupant
         elif (group(one), kind(one)) in WORKLOADS:
-            scaled = _scaled(one, request.objects)
-            read = WORKLOADS[group(one), kind(one)](scaled, request.objects)
+            copies, scaled = _copies(one), _scaled(one, request.objects)
+            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
             templates = read.value or _lenient(scaled, request.objects)
+            templates = templates._replace(gangs=copies) if templates and copies else templates
+            if templates and grove.is_grove(one):
+                cliques, groups = grove.made(one, request.objects, cluster.topology)
+                pods += (each for clique in cliques for each in _pods(clique, cluster))
+                objects += groups
+                continue
             wrong += (*_bound(templates),) if templates else read.diagnostics
             pods += _pods(templates, cluster) if templates else ()
         elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
@@ -131,7 +151,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
     if not merged and not has_errors(wrong) and not any(kind(one) in GROUPS_OF_PODS for one in request.objects):
         message = "the manifests have no pods to plan"
         wrong.append(error("W641", request.objects[0].route if request.objects else (), message, hint=_HINT))
-    beside = Beside(request.objects, merged, cluster.topology)
+    beside = Beside(objects, merged, cluster.topology)
     members: list[Member] = []
     readers = backends.asks()
     for each in merged:
@@ -140,7 +160,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             outcome = Outcome(None, (_unclaimed(each),))
         wrong += outcome.diagnostics
         members += [Member(each, outcome.value, scheduler)] if outcome.value else []
-    return members, [*wrong, *_without_pods(request.objects, merged)]
+    return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
 
 
 def _is_default(scheduler: str, topology: ClusterTopology) -> bool:
@@ -263,6 +283,25 @@ def _scaled(one: Object, objects: Sequence[Object]) -> Object:
     return one
 
 
+def _copies(one: Object) -> int:
+    """How many copies of a gang a Job of bayplan makes, each of which fails by itself; 0 of another object."""
+    ours = kind(one) == "Job" and GANG_LABEL in mapping(one.data, "metadata", "labels")
+    apart = get(one.data, "spec", "backoffLimitPerIndex") is not None
+    return (number_in(one.data, "spec", "completions") or 0) if ours and apart else 0
+
+
+def _one_copy(one: Object) -> Object:
+    """The Job with the pod of one copy."""
+    return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "parallelism": 1, "completions": 1}})
+
+
+def _at_once(members: Sequence[Member], objects: Sequence[Object]) -> int | None:
+    """How many copies run at the same time, if one Job makes them and limits them."""
+    made = next((one for one in objects if one.route == members[0].found.workload.route), None)
+    most = number_in(made.data, "spec", "parallelism") if made and _copies(made) else None
+    return most if made and most and most < _copies(made) else None
+
+
 def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]:
     """The podSet instances of a workload; if several gangs have the same templates, those of each gang."""
     for number in range(templates.gangs):
@@ -272,7 +311,8 @@ def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]
             own = "-".join(filter(None, (str(labels.get(GROUP_LABEL, "")), str(labels.get(POD_SET_LABEL, "")))))
             called = own if POD_SET_LABEL in labels else slot.name
             if templates.gangs > 1:
-                labelled = {**labels, GANG_LABEL: f"{name(templates.placed)}-{number}"}
+                base = labels.get(GANG_LABEL) if _copies(templates.placed) else name(templates.placed)
+                labelled = {**labels, GANG_LABEL: f"{base}-{number}"}
                 template = {**template, "metadata": {**mapping(template, "metadata"), "labels": labelled}}
             spec = mapping(template, "spec")
             pods = with_own_cards(PodSet(called), spec, namespace(templates.placed), cluster)
@@ -398,6 +438,8 @@ class _Builder:
         if label and label not in levels:
             message = f'the level "{label}" is not in the topology'
             hint = suggest(label, levels, "the labels of its levels are")
+            if grove.is_grove(members[0].found.workload):
+                hint = suggest(label, levels.values(), "its levels are")
             self.wrong.append(error("W644", self.place_of(label, members[0].asked.route), message, hint=hint))
         return levels.get(label, "")
 
@@ -582,6 +624,7 @@ def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Objec
             after,
             whole.placement,
             lifecycle="service" if all(kind(each.found.workload) in SERVERS for each in members) else "job",
+            at_once=_at_once(members, objects),
             rendezvous="none",
             compute_domain="never",
             groups=whole.groups,
@@ -619,7 +662,7 @@ def _copy_of(before: Gang, gang: Gang, copies: Sequence[str]) -> Gang | None:
         at_once = len(copies) - copies.index(gang.depends_on[0]) if waits else 0
         if before.depends_on or at_once != (before.at_once or len(copies)):
             return None
-    elif before.at_once is not None:
+    elif before.at_once != gang.at_once:
         return None
     return before._replace(name=name, replicas=len(copies) + 1, at_once=at_once)
 
@@ -769,7 +812,9 @@ def _workloads(flow: Flow, plan: Plan) -> Iterator[Workload]:
         for each in members:
             what = _kind(each.found.workload)
             family = what in ("pods", "job") and each.found.label(GANG_LABEL)
-            key = what, called if family else name(each.found.workload)
+            made = text(each.found.workload.data, "metadata", "labels", GANG_LABEL)
+            base = made if _copies(each.found.workload) else called
+            key = what, base if family else name(each.found.workload)
             owned.setdefault(key, {})[called] = gangs[called]
     for (what, called), own in owned.items():
         yield Workload(what, called, tuple(own.values()))

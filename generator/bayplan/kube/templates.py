@@ -100,6 +100,19 @@ def _ray(data: Any, path: CountPath) -> Amount:
     return Amount((wanted if most is None else min(wanted, most)) * hosts)
 
 
+def _grove(data: Any, path: CountPath) -> Amount:
+    """The pods of a clique in all scaling groups, for each replica of the set."""
+    from bayplan.kube import grove  # few manifests have its kinds
+
+    parts = grove.layout(data)
+    sizes = {each.name: each.replicas for each in parts.groups}
+    clique = next((each for each in parts.cliques if each.path == path), None)
+    copies = sizes.get(clique.group, 1) if clique else None
+    if clique is None or copies is None or parts.copies is None:
+        return UNKNOWN
+    return Amount(clique.replicas, copies * parts.copies)
+
+
 Count = Callable[[Any, CountPath], Amount]
 
 COUNTS: Mapping[tuple[str, str], Count] = {
@@ -120,10 +133,15 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("kubeflow.org", "XGBoostJob"): _replicas,
     ("ray.io", "RayCluster"): _ray,
     ("ray.io", "RayJob"): _ray,
+    ("grove.io", "PodCliqueSet"): _grove,
+    ("nvidia.com", "DynamoGraphDeployment"): _grove,
 }
 """API group and kind -> the number of pods of the template at a path."""
 
 Path = tuple[str | int, ...]
+
+GROVE = (("grove.io", "PodCliqueSet"), ("nvidia.com", "DynamoGraphDeployment"))
+"""Kinds without pod templates, whose cliques have a pod spec."""
 
 DEEPEST = 12
 """The most mappings above a pod template; ClusterTrainingRuntimes have 7."""
@@ -169,13 +187,21 @@ class PodTemplate(NamedTuple):
 
 
 def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
-    """All pod templates of the objects, in their order."""
+    """All pod templates of the objects, in their order. Those of Grove's objects are at the paths of their cliques."""
     return tuple(
         PodTemplate(one, path, data, amount(one.data, path).total)
-        for one in objects
+        for one in map(_opened, objects)
         if get(one.data, "kind") != "ConfigMap"
         for path, data in pod_templates(one.data, DEEPEST)
     )
+
+
+def _opened(one: Object) -> Object:
+    if (api_group(one.data), text(one.data, "kind")) not in GROVE:
+        return one
+    from bayplan.kube import grove  # few manifests have its kinds
+
+    return grove.opened(one)
 
 
 def containers(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
+from bayplan.kube.grove import BINDINGS, GRAPH, SET, is_grove, located
 from bayplan.linting import (
     claims,
     network_objects,
@@ -37,6 +38,14 @@ def check_networks(context: LintContext) -> Iterator[Diagnostic]:
     yield from network_rails.check_claims(context)
 
 
+def check_grove(context: LintContext) -> Iterator[Diagnostic]:
+    """M883 to M889: objects of Grove, and graphs of Dynamo."""
+    if any(each in context.kinds for each in (SET, GRAPH, *BINDINGS)):
+        from bayplan.linting.grove import check  # few manifests have its kinds
+
+        yield from check(context)
+
+
 RULES: tuple[Rule, ...] = (
     objects.check,
     schedulers.check,
@@ -51,10 +60,13 @@ RULES: tuple[Rule, ...] = (
     check_networks,
     workloads.check_torchx,
     workloads.check_refused,
+    check_grove,
 )
 
 
 def lint(context: LintContext) -> Iterator[Diagnostic]:
     """The findings of all rules. Rules about nodes need a topology with pools."""
+    made = {one.route: one for one in context.objects if is_grove(one)}
     for rule in RULES:
-        yield from rule(context)
+        found = rule(context)
+        yield from (located(each, made) for each in found) if made and rule is not check_grove else found

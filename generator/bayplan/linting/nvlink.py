@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count
-from bayplan.kube.objects import get, items, mapping, namespace, text, title
-from bayplan.kube.templates import PodTemplate
+from bayplan.kube.objects import api_group, get, items, mapping, namespace, text, title
+from bayplan.kube.templates import GROVE, PodTemplate
 from bayplan.linting.claims import claimants, domains
 from bayplan.linting.objects import LintContext
 from bayplan.linting.schedulers import DEFAULT, scheduler_of
@@ -134,8 +134,23 @@ def _nodes(template: PodTemplate) -> Iterator[tuple[str, str]]:
             yield text(each, "key"), str(items(each, "values")[0])
 
 
+def _grove_constraints(template: PodTemplate, context: LintContext) -> Iterator[Colocation]:
+    """The required levels of the clique, its scaling group and the set. Each replica of these is in one domain."""
+    from bayplan.kube import grove  # few manifests have its kinds
+
+    data = template.object.data
+    levels = grove.domains(grove.topology_of(data), context.objects, context.topology)
+    clique = next((each for each in grove.layout(data).cliques if each.path == template.path), None)
+    keys = (grove.clique_key(clique.name), grove.group_key(clique.group), grove.CONSTRAINT) if clique else ()
+    for key in keys:
+        if level := grove.required(get(data, "spec", key)):
+            yield "grove", template.object.route, key, levels.get(level, level)
+
+
 def _kai_constraints(template: PodTemplate, context: LintContext) -> set[Colocation] | None:
     """The constraints of the PodGroup and of the pods' subgroups; without a PodGroup, the workload's annotation."""
+    if (api_group(template.object.data), text(template.object.data, "kind")) in GROVE:
+        return set(_grove_constraints(template, context))
     pod_group = text(template.annotations, KAI_GROUP)
     if not pod_group:
         level = text(template.object.data, "metadata", "annotations", "kai.scheduler/topology-required-placement")

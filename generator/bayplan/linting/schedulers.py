@@ -50,8 +50,8 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 
 # Workloads whose pods name several schedulers (M706).
 
-LAUNCHED = ("MPIJob", "RayCluster")
-"""Kinds whose launcher or head often uses another scheduler on purpose."""
+LAUNCHED = ("MPIJob", "RayCluster", "PodCliqueSet")
+"""Kinds whose launcher or head often uses another scheduler on purpose, and one with an own rule (M883)."""
 
 ONE_BY_ONE = frozenset((DEFAULT, "hami-scheduler"))
 """Schedulers without gangs. HAMi's webhook gives its own only to the pods that request cards from HAMi."""

@@ -28,6 +28,7 @@ PLURALS = {
     "Job": "jobs",
     "JobSet": "jobsets",
     "LeaderWorkerSet": "leaderworkersets",
+    "PodCliqueSet": "podcliquesets",
     "Pod": "pods",
     "PodGroup": "podgroups",
     "ResourceClaimTemplate": "resourceclaimtemplates",

@@ -14,6 +14,7 @@ from bayplan.model.workflow import GANGS
 ORDER = (
     "PriorityClass",
     "Topology",
+    "ClusterTopologyBinding",
     "ClusterNetworkTopology",
     "HyperNode",
     "ResourceFlavor",
@@ -33,7 +34,11 @@ ORDER = (
     "PodGroup",
     "Service",
     "JobSet",
+    "MPIJob",
+    "TrainingRuntime",
+    "TrainJob",
     "LeaderWorkerSet",
+    "PodCliqueSet",
     "Job",
     "StatefulSet",
     "Deployment",
@@ -46,6 +51,7 @@ ORDER = (
 CLUSTER_SCOPED = (
     "PriorityClass",
     "Topology",
+    "ClusterTopologyBinding",
     "ClusterNetworkTopology",
     "HyperNode",
     "ResourceFlavor",
@@ -153,6 +159,9 @@ def keys(document: Item) -> Iterator[tuple[str, str]]:
         yield from (("Service", own["metadata"]["name"]), ("StatefulSet", own["metadata"]["name"]))
         copies = own["spec"].get("replicas", 1) if own["spec"]["leaderWorkerTemplate"]["size"] > 1 else 0
         yield from (("StatefulSet", f"{own['metadata']['name']}-{n}") for n in range(copies))
+    if own["kind"] == "PodCliqueSet":  # Grove v0.1.0-alpha.12, operator/api/common/namegen.go
+        copies = (f"{own['metadata']['name']}-{n}" for n in range(own["spec"]["replicas"]))
+        yield from ((made, name) for name in copies for made in ("Service", "PodGroup"))
     if own["kind"] == "JobSet":
         yield "Service", own["metadata"]["name"]
         for each in own["spec"]["replicatedJobs"]:  # <jobset>-<replicatedJob>-<index> (JobSet 0.12, GenJobName)

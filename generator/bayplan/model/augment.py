@@ -29,6 +29,8 @@ class TemplateSlot(NamedTuple):
     copy_label: str = ""
     job: Path | None = None
     numbered: bool = True
+    group: str = ""  # the scaling group of a PodCliqueSet whose replicas the copies are
+    least: int | None = None  # how many of the replicas must start, if the workload says so
 
     @property
     def total(self) -> int:
@@ -51,6 +53,7 @@ class WorkloadTemplates(NamedTuple):
     queue: str = ""  # if its kind has a field for it
     patched: bool = False  # whether the marks go into patches of a TrainJob, because its runtime is not its own
     left_out: int = 0  # pod templates that the policy leaves out of the gang
+    opened_from: Object | None = None  # the object of Grove itself, if `object` is the opened one
     workload: Object | None = None  # what bayplan places, if `object` only has its pod templates (a TrainJob's runtime)
 
     @property

@@ -29,8 +29,16 @@ TITLES: Mapping[str, str] = {
     "rayjob": "a RayJob",
     "volcano-job": "a Volcano Job",
     "pod": "a bare Pod",
+    "podcliqueset": "a PodCliqueSet",
+    "dynamographdeployment": "a DynamoGraphDeployment",
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
+
+OF_GROVE = ("podcliqueset", "dynamographdeployment")
+"""Kinds whose pods Grove makes, with gangs of its own."""
+
+ONLY_KAI = "Grove gives levels only to KAI: it refuses them with Volcano, and gives kube-scheduler no gangs"
+"""Why no other scheduler places the kinds of Grove (v0.1.0-alpha.12, operator/internal/scheduler)."""
 
 SOLE = "sole-deployment"
 """A Deployment of one pod, which needs no gang."""
@@ -94,7 +102,9 @@ def refuses(
 ) -> tuple[Support, ...]:
     """Rows for all other kinds. `but`: kinds that earlier rows cover."""
     return tuple(
-        Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
+        Support(f"{feature}-{kind}", "absent", word="not yet upstream", reason=ONLY_KAI, hint="use `-s kai`")
+        if kind in OF_GROVE
+        else Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
         for kind in (RANKED if feature == "ranks" else PLACED if feature == "place" else TITLES)
         if kind not in but and not (kind == SOLE and "deployment" in but)
     )

@@ -337,3 +337,8 @@ class ClusterTopology(NamedTuple):
         """The features of a scheduler that the file states: on or off. A missing feature may be either."""
         gates: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
         return gates
+
+
+def makes_channels(topology: ClusterTopology) -> bool:
+    """Whether Grove makes a ComputeDomain for each copy of a PodCliqueSet (`network.autoMNNVLEnabled`)."""
+    return bool(topology.schedulers.get("kai", {}).get("groveComputeDomains"))

@@ -83,6 +83,22 @@ def _merged(gang: GangPlan) -> GangPlan:
     return gang._replace(root=_claiming_from(gang.root, gang.name), compute_domains=(whole,))
 
 
+def merge_groups(gang: GangPlan) -> GangPlan:
+    """One ComputeDomain for all instances of each group: their pods come from the same templates."""
+    domains = {domain.name: domain for domain in gang.compute_domains}
+    groups = []
+    for units in gang.root.groups:
+        claimed = [pods.compute_domain for member in units.members for pods in all_pods(member) if pods.compute_domain]
+        own = [domain for name in dict.fromkeys(claimed) if (domain := domains.get(name))]
+        if len(own) > 1:
+            name = joined(gang.name, units.name)
+            whole = ComputeDomain(name, "", sum(domain.nodes for domain in own), units.route)
+            domains = {key: each for key, each in domains.items() if each not in own} | {name: whole}
+            units = units._replace(members=tuple(_claiming_from(member, name) for member in units.members))
+        groups.append(units)
+    return gang._replace(root=gang.root._replace(groups=tuple(groups)), compute_domains=tuple(domains.values()))
+
+
 def share(plan: Plan) -> Plan:
     """One ComputeDomain with the workflow's name for all gangs: their pods come from the same templates."""
     nodes = sum(domain.nodes for gang in plan.gangs for domain in gang.compute_domains)

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.kinds import CONTROLLED, SINGLE
+from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
-from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
+from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
+from bayplan.model.topology import makes_channels
 from bayplan.model.workflow import GANGS, Gang, Group, serves, varies
 from bayplan.planning import compute_domains
 from bayplan.planning.bind import gang_name
@@ -27,14 +28,24 @@ from bayplan.planning.shape import fold
 def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
     """The plan with one ComputeDomain per gang if pods of one template would claim from several, and with one for all
     gangs if they share their templates."""
-    claimed = compute_domains.merge(plan) if any(_has_several_domains(gang) for gang in plan.gangs) else plan
-    if templates.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
+    several = any(_has_several_domains(gang) for gang in plan.gangs)
+    if templates.kind in OF_GROVE:
+        claimed = plan._replace(gangs=tuple(map(compute_domains.merge_groups, plan.gangs)))
+    else:
+        claimed = compute_domains.merge(plan) if several else plan
+    if len(plan.gangs) < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
     return compute_domains.share(claimed)
 
 
-def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
+def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
+    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template.
+
+    `kind`: that of an existing workload.
+    """
+    if kind in OF_GROVE and (len(plan.gangs) < 2 or makes_channels(plan.topology)):
+        yield from () if makes_channels(plan.topology) else _shared_groups(plan.gangs[0])
+        return
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
@@ -81,7 +92,7 @@ def _has_several_domains(gang: GangPlan) -> bool:
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind with all gangs of the plan. P523: groups of one template with different sizes."""
-    gangs = tuple(map(fold, plan.gangs))
+    gangs = tuple(fold(gang, templates.kind in OF_GROVE) for gang in plan.gangs)
     wrong = tuple(_uneven(gangs[0], templates))
     return Outcome(
         None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), existing=True), wrong
@@ -111,7 +122,7 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
         yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):
         if unit.copies > 1:
-            whole = all(_is_copy(pods, templates) for pods in all_pods(unit))
+            whole = kind in OF_GROVE or all(_is_copy(pods, templates) for pods in all_pods(unit))
             feature = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
             yield Need(feature, unit.copies, unit.route, subject=f'group "{unit.name}"')
 
@@ -149,7 +160,7 @@ def own_templates(workload: Workload) -> WorkloadTemplates:
     """The pod templates of a workload to write, as if it were there already."""
     gang = workload.gangs[0]
     slots = tuple(TemplateSlot(pods.spec.name, (), pods.total) for pods in all_pods(gang.root))
-    copies = max(len(workload.gangs), 2 if varies(gang.gang) else 1)
+    copies = max(len(workload.gangs), 2 if varies(gang.gang) and workload.kind != STATEFULSET else 1)
     return WorkloadTemplates(workload.kind, Object((), {}), slots, copies)
 
 
@@ -169,7 +180,8 @@ def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:
 def _services(plan: Plan) -> Iterator[Plan]:
     """The parts of the plan that are services with a varying number of copies: each is one workload."""
     for gang in plan.gangs:
-        if gang.copy == 0 and serves(gang.gang) and varies(gang.gang):
+        own = gang.gang.workload == GROVE and makes_channels(plan.topology)  # a ComputeDomain for each copy
+        if gang.copy == 0 and serves(gang.gang) and varies(gang.gang) and not own:
             copies = tuple(each for each in plan.gangs if each.route == gang.route)
             yield own_plan(plan, copies, gang_name(plan.workflow, gang.gang._replace(replicas=1), 0))
 
@@ -178,7 +190,9 @@ def with_own_domains(plan: Plan) -> Plan:
     """The plan with one ComputeDomain for pods of one template: in each copy of a service, and for all copies if their
     number varies."""
     merged = {
-        gang.name: compute_domains.merge(plan._replace(gangs=(gang,))).gangs[0]
+        gang.name: compute_domains.merge_groups(gang)
+        if gang.gang.workload == GROVE
+        else compute_domains.merge(plan._replace(gangs=(gang,))).gangs[0]
         for gang in plan.gangs
         if _from_few_templates(gang.gang) and _has_several_domains(gang)
     }
@@ -203,7 +217,25 @@ def own_shared_domains(plan: Plan) -> Iterator[Diagnostic]:
     firsts = [gang for gang in plan.gangs if gang.copy == 0 and gang.name not in done]
     alone = [own_plan(plan, (gang,), gang.name) for gang in firsts if _from_few_templates(gang.gang)]
     for part in (*varying, *alone):
-        yield from shared_domains(part)
+        if part.gangs[0].gang.workload != GROVE or part in varying:
+            yield from shared_domains(part)
+        elif not makes_channels(plan.topology):
+            yield from _shared_groups(part.gangs[0])
+
+
+def _shared_groups(gang: GangPlan) -> Iterator[Diagnostic]:
+    """F744 of the scaling groups of a PodCliqueSet: each clique has its own pod template."""
+    for units in gang.root.groups:
+        claimed = {pods.compute_domain for member in units.members for pods in all_pods(member)} - {""}
+        if len(claimed) > 1:
+            message = f'group "{units.name}" would have {len(claimed)} ComputeDomains, but its pods come from the same'
+            message += " templates and can claim from only one"
+            if any(_requests_own_domain(member, gang) for member in units.members):
+                hint = "set `computeDomain: gang`, or make each instance a group"
+                yield error("F744", (*units.route, "computeDomain"), message, hint=hint)
+            else:
+                hint = "make each instance a group to get one each; NVLink works inside each either way"
+                yield warning("F744", units.route, f"{message}, so bayplan creates one for all", hint=hint)
 
 
 def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[str, str], Marks]:
@@ -211,8 +243,11 @@ def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[st
     gangs = (*plan.gangs, *workload.gangs)
     routes = {(gang.name, pods.name): pods.route for gang in gangs for pods in all_pods(gang.root)}
     marked = {routes[key]: marks for key, marks in lowered.marks.items()}
-    parts = all_pods(workload.gangs[0].root)
-    return {(workload.name, pods.name): _present(marked.get(pods.route, Marks())) for pods in parts}
+    parts = {
+        pods.name: lowered.marks.get((workload.name, pods.name)) or marked.get(pods.route, Marks())
+        for pods in all_pods(workload.gangs[0].root)
+    }
+    return {(workload.name, name): _present(marks) for name, marks in parts.items()}
 
 
 def _present(marks: Marks) -> Marks:
@@ -229,6 +264,12 @@ def _present_meta(meta: Meta) -> Meta:
 
 def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if not isinstance(value, Absent)}
+
+
+def with_parts(plan: Plan, shape: Shape) -> Plan:
+    """The plan with the launcher and the workers of each MPIJob."""
+    split = {gang.name: gang for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
+    return plan._replace(gangs=tuple(split.get(gang.name, gang) for gang in plan.gangs))
 
 
 def one_of_each(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
@@ -249,6 +290,22 @@ def one_of_each(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
         each._replace(gangs=(_standing(each.gangs[0], each, domains[each.name]),)) if each.kind in CONTROLLED else each
         for each in shape.workloads
     )
+    whole = plan._replace(gangs=tuple(gangs)), shape._replace(workloads=tuple(workloads))
+    return _without_channels(*whole) if makes_channels(plan.topology) else whole
+
+
+def _without_channels(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
+    """Both without the ComputeDomains that Grove makes, and the claims on them, which it adds to the pods."""
+
+    def bare(gang: GangPlan) -> GangPlan:
+        root = edit_unit(gang.root, pods=lambda pods: pods._replace(compute_domain=""))
+        return gang._replace(root=root, compute_domains=())
+
+    made = {gang.name for each in shape.workloads if each.kind == GROVE for gang in each.gangs}
+    workloads = (
+        each._replace(gangs=tuple(map(bare, each.gangs))) if each.kind == GROVE else each for each in shape.workloads
+    )
+    gangs = (bare(gang) if gang.name in made else gang for gang in plan.gangs)
     return plan._replace(gangs=tuple(gangs)), shape._replace(workloads=tuple(workloads))
 
 
@@ -274,7 +331,9 @@ def _standing(gang: GangPlan, workload: Workload, domains: tuple[ComputeDomain, 
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
     """The plan and the shape under another name. All names in them begin with the workflow's name."""
     old = plan.workflow.name
-    workflow = plan.workflow._replace(name=name, gangs=tuple(gang._replace(name=name) for gang in plan.workflow.gangs))
+    workflow = plan.workflow._replace(
+        name=name, gangs=tuple(each._replace(name=_name(each.name, old, name)) for each in plan.workflow.gangs)
+    )
     workloads = tuple(
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )
@@ -290,7 +349,7 @@ def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
     claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
-        gang=gang.gang._replace(name=new),
+        gang=gang.gang._replace(name=_name(gang.gang.name, old, new)),
         root=edit_unit(gang.root, pods=rename) if domains or claiming else gang.root,
         compute_domains=domains,
     )

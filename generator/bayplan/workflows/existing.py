@@ -12,6 +12,7 @@ from bayplan.kube import workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
+from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy
 from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
@@ -50,6 +51,10 @@ class GroupPart(NamedTuple):
 
 def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Selected]:
     """The workflow. A942: a group without podSets, or two groups with the same name."""
+    if templates.kind in OF_GROVE:
+        from bayplan.workflows.existing_cliques import build_cliques  # few manifests have its kinds
+
+        return build_cliques(templates, request)
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
         return Outcome(None, wrong)

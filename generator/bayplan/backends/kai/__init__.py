@@ -24,6 +24,7 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Workload
 from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
@@ -45,6 +46,12 @@ FEATURES: Mapping[str, Feature] = {
     "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F695"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
+    "grove-depth": Feature("groups inside groups of a PodCliqueSet", "levels of groups", "F777", True),
+    "grove-uneven": Feature("unlike instances of a group in a PodCliqueSet", "instances", "F777", True),
+    "grove-topologies": Feature("levels of several Topologies in a PodCliqueSet", "Topologies", "F778", True),
+    "grove-key-length": Feature("long label keys of levels in Grove", "characters", "F778", True),
+    "grove-surge": Feature("additional copies of a PodCliqueSet during a rollout", "copies", "F779"),
+    "grove-scaled": Feature("a level around replicas beyond `minReplicas` in a PodCliqueSet", "replicas", "F780"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
     "podgrouper": Feature("several copies in one workload", code="F741", firm=True),
 }
@@ -181,9 +188,53 @@ SUPPORT = (
     ),
     Support("workload-jobset", component="kai", since="0.15"),
     Support("workload-job", component="kai", since="0.15"),
+    *(
+        row
+        for feature in ("limited-copies", "unlimited-copies")
+        for row in (
+            Support(feature, component="kai", since="0.15"),
+            approximate(feature, f"{NO_GROUPER}, so each copy has objects of its own", report="info"),
+        )
+    ),
     never("workload-jobset", NO_GROUPER, KINDS),
     never("workload-job", NO_GROUPER, KINDS),
     never("workload-sbatch", hint="use `-s slurm`"),
+    Support("grove-depth", up_to=1),
+    never(
+        "grove-depth",
+        "a scaling group of Grove contains cliques, and no groups",
+        "put the podSets of inner groups into the group itself, or make each outer group a gang",
+    ),
+    never(
+        "grove-uneven",
+        "all replicas of a scaling group have the same cliques",
+        "choose a `size` that divides the replicas of the podSet",
+    ),
+    Support("grove-topologies", up_to=1),
+    never(
+        "grove-topologies",
+        "all constraints of a PodCliqueSet name the same ClusterTopologyBinding",
+        "place only groups in pools with the same levels, or make the others a gang",
+    ),
+    # maxLength of `levels[].key` in the CRD clustertopologybindings.grove.io, v0.1.0-alpha.12
+    Support("grove-key-length", up_to=63),
+    never(
+        "grove-key-length",
+        "the label of a level in a ClusterTopologyBinding has at most 63 characters",
+        "label the nodes with a shorter key",
+    ),
+    not_yet_upstream(
+        "grove-surge",
+        "Grove recreates one copy after another, and adds none",
+        "set `surge: 0`",
+    ),
+    approximate(
+        "grove-scaled",
+        "Grove makes a gang of its own of each replica beyond `minReplicas`, so it may be in another domain of the"
+        " level around its group (Grove#648)",
+        "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
+        " require a level only on the group",
+    ),
     # pkg/podgrouper/podgrouper/plugins/leaderworkerset/lws_grouper.go, KAI 0.15 to 0.17
     not_yet_upstream(
         "podgrouper",
@@ -196,12 +247,17 @@ SUPPORT = (
 
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
-    """What KAI's own PodGroups lack: those of workloads with several copies."""
+    """What the PodGroups lack that KAI itself makes of workloads with several copies, and Grove of its own."""
     gang = workload.gangs[0]
-    if workload.kind not in CONTROLLED or (len(workload.gangs) == 1 and not varies(gang.gang)):
+    cliques = workload.kind in OF_GROVE
+    if cliques:
+        from bayplan.backends.kai import grove  # few workflows need it
+
+        yield from grove.kind_needs(plan, workload)
+    elif workload.kind not in CONTROLLED or (len(workload.gangs) == 1 and not varies(gang.gang)):
         return
     subject = title(gang, gang.root)
-    for unit in walk(gang.root):
+    for unit in () if cliques else walk(gang.root):
         if unit is not gang.root and unit.copies == 1 and (unit.required or unit.preferred):
             yield Need("podgrouper", 1, (*unit.route, "placement"), subject=subject)
             return

@@ -15,8 +15,8 @@ from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
-from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.backend import Support, not_yet_upstream
+from bayplan.model.existing import OF_GROVE, PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
@@ -44,25 +44,34 @@ KINDS = tuple(kind for kind in PLAIN if kind != "pod")
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS, component="kai", since="0.15"),
     *carries("place", "pod", SINGLE_PODS),
+    *carries("place", *OF_GROVE, component="kai", since="0.13"),
+    *(
+        not_yet_upstream(
+            f"place-{kind}", "KAI below 0.13 ignores the levels of Grove's PodGangs", "target KAI 0.13 or later"
+        )
+        for kind in OF_GROVE
+    ),
     *refuses(
         "place",
         "another scheduler or podgrouper handles the pods of this kind and ignores a PodGroup from bayplan",
         "use a Job, a JobSet or another kind whose pods KAI schedules by their own annotations",
-        but=(*KINDS, "pod", SINGLE_PODS),
+        but=(*KINDS, *OF_GROVE, "pod", SINGLE_PODS),
     ),
     *refuses(
         "place",
         "KAI below 0.15 creates its own PodGroup for the pods of each controller",
         "target KAI 0.15 or later",
         word="not yet upstream",
-        but=("pod", SINGLE_PODS),
+        but=("pod", *OF_GROVE, SINGLE_PODS),
     ),
     *carries("copies", "jobset", component="kai", since="0.16"),
+    *carries("copies", *OF_GROVE),
     *refuses(
         "copies",
         "KAI makes the copies of a pod template separate subgroups only for the Jobs of a JobSet, and since 0.16",
         "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group, and list the groups in a policy",
         word="not yet upstream",
+        but=OF_GROVE,
     ),
     *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
     *refuses(
@@ -73,11 +82,12 @@ SUPPORT: tuple[Support, ...] = (
         but=("lws", "pytorchjob"),
     ),
     *carries("gangs", "lws", component="kai", since="0.15"),
+    *carries("gangs", *OF_GROVE),
     *refuses(
         "gangs",
         "KAI makes one PodGroup of all pods of this kind",
         "write a workload for each gang",
-        but=("lws",),
+        but=("lws", *OF_GROVE),
     ),
 )
 
@@ -85,6 +95,10 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """PodGroups and their marks, or annotations if pods of one template belong to several subgroups."""
     workload = shape.workloads[0]
+    if workload.kind in OF_GROVE:
+        from bayplan.backends.kai.grove import place as place_cliques  # few plans need it
+
+        return place_cliques(plan, workload, target)
     if single_pods(shape):
         return alone(plan, _of_single_pods(plan, plan.gangs[0], target))
     one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import gang_labels
+from bayplan.kube.kinds import GROVE, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
@@ -65,7 +65,7 @@ def _together(plan: Plan) -> Iterator[Need]:
     """Optional groups inside a required level."""
     found: dict[Route, Need] = {}
     for gang in plan.gangs:
-        for around in walk(gang.root) if gang.copy == 0 else ():
+        for around in walk(gang.root) if gang.copy == 0 and gang.gang.workload != GROVE else ():
             for units in (units for each in walk(around) for units in each.groups if around.required):
                 if units.optional:
                     route, subject = (*units.route, "minReplicas"), f'group "{units.name}" in one {around.required}'
@@ -298,9 +298,10 @@ def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """One Topology for each list of levels, and the queues that the topology file names."""
-    from bayplan.topologies.kai import write_queues  # only cluster objects need it
+    from bayplan.backends.kai.grove import bindings  # only cluster objects need them
+    from bayplan.topologies.kai import write_queues
 
-    return (*_topologies(topology, target), *write_queues(topology))
+    return (*_topologies(topology, target), *bindings(topology, target), *write_queues(topology))
 
 
 def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:

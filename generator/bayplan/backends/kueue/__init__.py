@@ -18,7 +18,7 @@ from bayplan.backends.kueue.lower import (
     requests,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
-from bayplan.kube.kinds import instances
+from bayplan.kube.kinds import MPIJOB, instances
 from bayplan.model.backend import (
     CHAINED,
     Backend,
@@ -58,6 +58,7 @@ FEATURES: Mapping[str, Feature] = {
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "surge": Feature("copies above `replicas` during a rollout (`surge`)", code="F771", firm=True),
     CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
+    "late-launcher": Feature("launchers of MPIJobs that start later", code="F783"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
 }
@@ -275,6 +276,13 @@ CLUSTER = (
     ),
 )
 KINDS = (
+    Support("late-launcher", component="mpiOperator", since="0.8"),
+    not_yet_upstream(
+        "late-launcher",
+        "mpi-operator below 0.8 does not pass on to the launcher's Job the nodes that Kueue chooses when it starts the"
+        " MPIJob",
+        "target mpi-operator 0.8 or later, or use `workload: jobset`",
+    ),
     Support("workload-jobset", up_to=8),
     Support("workload-jobset", up_to=10, component="kueue", since="0.18"),
     Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
@@ -284,6 +292,15 @@ KINDS = (
         "make the groups equal, so that they become one podSet",
     ),
     Support("workload-job", up_to=1),
+    Support("limited-copies"),
+    # `podsCount` and `minPodsCount` in pkg/controller/jobs/job/job_controller.go (Kueue 0.14 to 0.19)
+    approximate(
+        "unlimited-copies",
+        "Kueue admits a Job only if all pods that it starts fit at the same time, and with partial admission it never"
+        " starts more later; so each copy is a Job of its own",
+        "set `atOnce`",
+        report="info",
+    ),
     never(
         "workload-job",
         "Kueue admits each Job as a workload of its own, and cannot admit several Jobs together",
@@ -392,10 +409,12 @@ def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
     """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`).
-    LeaderWorkerSets with more copies than `replicas`."""
+    LeaderWorkerSets with more copies than `replicas`. Launchers that are part of a gang."""
     gang = workload.gangs[0]
     if workload.kind == "lws" and gang.gang.rollout and gang.gang.rollout.surge:
         yield Need("surge", gang.gang.rollout.surge, (*gang.route, "rollout", "surge"), subject=title(gang, gang.root))
+    if workload.kind == MPIJOB:
+        yield Need("late-launcher", 1, (*gang.route, "workload"), subject=title(gang, gang.root))
     if workload.kind != "jobset":
         return
     names = {gang.name for gang in workload.gangs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Outcome, error
 from bayplan.core.phrases import listing
@@ -25,26 +26,27 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
     ("ray.io", "RayJob"): training.ray_job,
     ("batch.volcano.sh", "Job"): training.volcano_job,
     ("", "Pod"): kubernetes.pod,
+    ("grove.io", "PodCliqueSet"): lambda one, beside: _grove().pod_clique_set(one, beside),
+    ("nvidia.com", "DynamoGraphDeployment"): lambda one, beside: _grove().graph(one, beside),
 }
 """API group and kind -> its reader. The second argument has all objects that bayplan read together with it."""
 
 BY_NAME = frozenset({("apps", "Deployment")})
 """Kinds that patterns of a policy do not match, because few of them need a gang."""
 
-GROVE = (
-    "gets its gangs from Grove, which hands them to KAI as PodGangs and would ignore a PodGroup",
-    "remove the placement, and set `topologyConstraint` to levels of Grove's ClusterTopology",
-)
-
 REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("grove.io", "PodCliqueSet"): GROVE,
-    ("nvidia.com", "DynamoGraphDeployment"): GROVE,
     ("batch", "CronJob"): (
         "cannot be a gang: it creates a new Job for each run, and a gang is one Job",
         "let the CronJob start a JobSet or a Workflow that bayplan rendered, or remove the placement",
     ),
 }
 """Kinds whose pods cannot be a gang: the reason, and the hint."""
+
+
+def _grove() -> Any:
+    from bayplan.kube.workloads import grove  # few manifests have its kinds
+
+    return grove
 
 
 def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:

@@ -41,7 +41,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import Workflow, serves, varies
+from bayplan.model.workflow import PodSet, Workflow, serves, varies
 from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
@@ -363,8 +363,16 @@ def _indexed(gang: GangPlan) -> bool:
         and own.barrier == "none"
         and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
         and not (spec.fabric and spec.fabric.address)
-        and not (own.rows and (not spec.command or any(spec.data) or containers(spec.template) or _large(own.rows)))
+        and not serves(own)
+        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
     )
+
+
+def _needs_literals(spec: PodSet) -> bool:
+    """Whether something beside the command of the main container may refer to a matrix, or there is no command."""
+    beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
+    probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
+    return bool(beside or probes or not spec.command)
 
 
 def _large(rows: Sequence[Mapping[str, str]]) -> bool:

@@ -41,7 +41,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import Workflow, serves, varies
+from bayplan.model.workflow import PodSet, Workflow, serves, varies
 from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
@@ -154,7 +154,7 @@ class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
 
     `needs` are those of a workload of one kind that only this scheduler has; `features` describes them. `placed`: its
-    rows for existing workloads, which hold for the kinds in `CONTROLLED` too.
+    rows for existing workloads, which hold for the kinds in `CONTROLLED` too; `placing`: the needs of one of these.
     """
 
     name: str
@@ -164,6 +164,7 @@ class Offer(NamedTuple):
     needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
     features: Mapping[str, Feature] = FEATURES
     placed: tuple[Support, ...] = ()
+    placing: Callable[[Workload], Iterable[Need]] = lambda _: ()
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -362,8 +363,16 @@ def _indexed(gang: GangPlan) -> bool:
         and own.barrier == "none"
         and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
         and not (spec.fabric and spec.fabric.address)
-        and not (own.rows and (not spec.command or any(spec.data) or containers(spec.template) or _large(own.rows)))
+        and not serves(own)
+        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
     )
+
+
+def _needs_literals(spec: PodSet) -> bool:
+    """Whether something beside the command of the main container may refer to a matrix, or there is no command."""
+    beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
+    probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
+    return bool(beside or probes or not spec.command)
 
 
 def _large(rows: Sequence[Mapping[str, str]]) -> bool:
@@ -456,10 +465,8 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
     if workloads[0].kind in CONTROLLED:
         from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
-        from bayplan.planning import existing
 
-        placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
-        for need in placing:
+        for need in offer.placing(workloads[0]):
             hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
             gaps = compare((need,), offer.placed, target, offer.name, PLACING)
             yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
@@ -516,6 +523,8 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2 and kind != STATEFULSET:  # which has one template
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
+    if kind in SERVING and any(pods.ranks and pods.ranks.each for pods in parts):
+        yield Need("separate-ranks", 1, (*gang.route, "rendezvous"), subject=subject)
     units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
     for optional in {each.route: each for each in units}.values():
         yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')

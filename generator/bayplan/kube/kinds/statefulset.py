@@ -25,6 +25,7 @@ SUPPORT = (
     never("pod-templates", "a StatefulSet has one pod template", f"{USE_LWS}, which has one for the leader too"),
     never("missing-pods", "a StatefulSet is one gang of all its pods", "remove `minReplicas`"),
     Support("barrier"),
+    Support("separate-ranks"),
     never(
         "barrier-of-copies",
         "the pods of all groups are in one StatefulSet, and have no label of their group",

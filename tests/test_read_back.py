@@ -17,7 +17,7 @@ import support
 from bayplan.model.target import Target
 from bayplan.planning.existing import with_parts
 from bayplan.text.emit import emit
-from oracle import ORACLES, single
+from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
 from tools import golden
 from tools.effort import LONG, examples
@@ -138,7 +138,7 @@ def says_its_plan(case: golden.Case) -> bool:
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
     plan = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
     alone = single.intent(plan, planned.shape, case.backend, planned.target)
-    read = oracle.read(single.others(documents))
+    read = oracle.read(copies.apart(single.others(documents), case.backend))
     plans = single.grouped(plan, planned.shape)
     intents = (gang for each in plans for gang in oracle.intent(each, planned.target))
     meant = sorted(intents, key=lambda gang: gang.name)

@@ -198,9 +198,10 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
-    if "secretKeyRef" in entry["valueFrom"]:
-        return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
-    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
+    ((kind, source),) = entry["valueFrom"].items()
+    if kind != "fieldRef":
+        return f"<{source.get('name', '')}/{source.get('key') or source.get('resource')}>"
+    path = source["fieldPath"]
     return given.get(FIELDS.get(path, ""), f"<{path}>")
 
 

@@ -136,11 +136,11 @@ def says_its_plan(case: golden.Case) -> bool:
     result = support.run(*golden.sources(case.example), scheduler=case.backend, target=target, accept=accepted)
     assert result.compiled is not None, (str(case), result.diagnostics)
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
-    plan = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
-    alone = single.intent(plan, planned.shape, case.backend, planned.target)
+    parted = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
+    alone = single.intent(parted, planned.shape, case.backend, planned.target)
     read = oracle.read(copies.apart(single.others(documents), case.backend))
-    plans = single.grouped(plan, planned.shape)
-    intents = (gang for each in plans for gang in oracle.intent(each, planned.target))
+    plans = single.grouped(parted, planned.shape)
+    intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
     meant = sorted(intents, key=lambda gang: gang.name)
     some = bool(read.value or alone) and single.read(documents, case.backend) == alone
     return not read.diagnostics and some and list(read.value or ()) == meant

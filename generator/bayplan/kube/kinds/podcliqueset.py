@@ -40,7 +40,7 @@ SUPPORT = (
     ),
     approximate(
         "rollout",
-        "Grove replaces one copy after another, whatever `unavailable` says",
+        "Grove replaces one copy after another and ignores `unavailable`",
         "set `unavailable: 1`",
         report="info",
     ),

@@ -521,7 +521,7 @@ def test_a_stateful_set_and_an_mpi_job_that_bayplan_places_are_gangs() -> None:
 
 
 def written(kind: str, scheduler: str = "kai") -> list[Object]:
-    """A gang of twelve pods in one rack; the store's clock stands still, so that a deadline would be over."""
+    """A gang of twelve pods in one rack, without a deadline, which would be over by the clock of the store."""
     more = (
         {"launcher": "mpi", "command": ["mpirun", "train"]} if kind == "mpijob" else {"command": ["torchrun", "a.py"]}
     )

@@ -67,10 +67,8 @@ def _channel(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     return {MNNVL: unit or "all"}
 
 
-def bindings(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
+def bindings(topology: ClusterTopology) -> Iterator[Manifest]:
     """A ClusterTopologyBinding for each Topology, with the names of the pools' levels. KAI's Topology has its name."""
-    if not target.versions.get("grove"):
-        return
     scheduler = topology.scheduler_name("kai", pod_group.SCHEDULER)
     for name, pool in {pod_group.topology_name(topology, each.name): each for each in reversed(topology.pools)}.items():
         yield {

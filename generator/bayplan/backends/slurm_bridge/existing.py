@@ -73,7 +73,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     group = next(filter(None, (beside.find(api, "PodGroup", found, called) for api in kinds)), None)
     if called and group is None:
         return missing(found, "PodGroup", called)
-    partition = text(group.data, "metadata", "annotations", f"{PREFIX}partition") if group else ""
+    key = f"{PREFIX}partition"
+    partition = text(group.data, "metadata", "annotations", key) if group else found.own(key)
     return Outcome(of_labels(found)._replace(queue=partition))
 
 

@@ -122,6 +122,8 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
             yield from _task_pods(each, given)
+        elif each["kind"] == "LeaderWorkerSet":
+            yield from _led_pods(each, given)
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -146,6 +148,22 @@ def _task_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod
             partition = task.get("partitionPolicy", {}).get("partitionSize")
             labels = {"volcano.sh/partition-id": str(number // partition)} if partition else {}
             yield pod._replace(labels={**pod.labels, **labels})
+
+
+def _led_pods(one: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
+    """The pods of a LeaderWorkerSet (LWS 0.7 to 0.9, pkg/controllers and pkg/utils/pod)."""
+    name, inside = one["metadata"]["name"], one["spec"]["leaderWorkerTemplate"]
+    for group in range(one["spec"].get("replicas", 1)):
+        leader = f"{name}-{group}"
+        for index in range(inside["size"]):
+            called = f"{leader}-{index}" if index else leader
+            own = {
+                "LWS_LEADER_ADDRESS": f"{leader}.{name}.{given['namespace']}",
+                "LWS_GROUP_SIZE": str(inside["size"]),
+                "LWS_WORKER_INDEX": str(index),
+            }
+            template = inside["workerTemplate"] if index else inside.get("leaderTemplate", inside["workerTemplate"])
+            yield _pod(called, f"{called}.{name}", template, {**given, **own, "group": str(group)})
 
 
 def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, str]) -> Pod:
@@ -181,6 +199,8 @@ FIELDS = {
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.labels['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
+    "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']": "LWS_WORKER_INDEX",
+    "metadata.labels['leaderworkerset.sigs.k8s.io/group-index']": "group",
 }
 """Fields of pods -> what `given` calls their value."""
 
@@ -201,7 +221,7 @@ def _pair(word: str) -> tuple[str, str]:
 def _sum(expression: str, env: Mapping[str, str]) -> str:
     """Shell arithmetic: `/` is a division without remainder."""
     filled = re.sub(r"[A-Z_]+", lambda name: env[name[0]], expression).replace("/", "//")
-    assert re.fullmatch(r"[0-9+*%/]+", filled), expression
+    assert re.fullmatch(r"[0-9+*%/-]+", filled), expression
     return str(eval(filled))  # digits and operators only
 
 

@@ -16,7 +16,7 @@ import random_workflows
 import support
 from bayplan.model.target import Target
 from bayplan.text.emit import emit
-from oracle import ORACLES, single
+from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
 from tools import golden
 from tools.effort import LONG, examples
@@ -136,7 +136,7 @@ def says_its_plan(case: golden.Case) -> bool:
     assert result.compiled is not None, (str(case), result.diagnostics)
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
     alone = single.intent(planned.plan, planned.shape, case.backend, planned.target)
-    read = oracle.read(single.others(documents))
+    read = oracle.read(copies.apart(single.others(documents), case.backend))
     plans = single.grouped(planned.plan, planned.shape)
     intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
     meant = sorted(intents, key=lambda gang: gang.name)

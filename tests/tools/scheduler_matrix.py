@@ -113,6 +113,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "pod-templates": "podSets of a copy",
         "leader": "pods of a first podSet beside another one",
         "pods-a-copy": "pods of a copy",
+        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
         "missing-pods": "`minReplicas` of a podSet or group",
         "pod-names": "`hosts`",
         "barrier": "`barrier`",

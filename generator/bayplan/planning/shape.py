@@ -347,6 +347,8 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
     if len(parts) == 2:
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
+    if kind in SERVING and any(pods.ranks and pods.ranks.each for pods in parts):
+        yield Need("separate-ranks", 1, (*gang.route, "rendezvous"), subject=subject)
     units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
     for optional in {each.route: each for each in units}.values():
         yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')

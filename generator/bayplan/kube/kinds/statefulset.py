@@ -27,6 +27,7 @@ SUPPORT = (
     Support("leader"),  # pod-templates refuses it
     never("missing-pods", "a StatefulSet is one gang of all its pods", "remove `minReplicas`"),
     Support("barrier"),
+    Support("separate-ranks"),
     never(
         "barrier-of-copies",
         "the pods of all groups are in one StatefulSet, and have no label of their group",

@@ -382,18 +382,18 @@ def _misfits(
     templates: WorkloadTemplates, request: PlacementRequest, units: Sequence[CliqueUnit]
 ) -> Iterator[Diagnostic]:
     """W518."""
-    for number, group in enumerate(request.groups):
+    for number, wanted in enumerate(request.groups):
         mine = [slot for slot in templates.slots if _owner(slot, request.groups) == number]
         whole = any(list(unit.slots) == mine for unit in units)
-        if mine and "size" in group.fields:
+        if mine and "size" in wanted.fields:
             message = f"Grove has no parts of a clique, but the group of {title(templates.placed)} has a `size`"
             hint = "remove `size`, and set `replicas` of the clique and of its scaling group"
-            yield error("W518", group.fields["size"].route, message, hint=hint)
+            yield error("W518", wanted.fields["size"].route, message, hint=hint)
         elif mine and len(mine) > 1 and not whole:
             names = listing([slot.name for slot in mine], "and")
             message = f"{names} of {title(templates.placed)} are neither one clique nor a whole scaling group"
             hint = "correct `podSets`: name all cliques of one scaling group, or one clique"
-            yield error("W518", (*group.route, "podSets"), message, hint=hint)
+            yield error("W518", (*wanted.route, "podSets"), message, hint=hint)
 
 
 def _unused_cliques(templates: WorkloadTemplates, request: PlacementRequest) -> Iterator[Diagnostic]:

@@ -122,12 +122,23 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
             yield from _task_pods(each, given)
+        elif each["kind"] == "MPIJob":
+            yield from _mpi_pods(each, given)
         elif each["kind"] == "LeaderWorkerSet":
             yield from _led_pods(each, given)
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
             yield _pod(name, host, each, given)
+
+
+def _mpi_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
+    """The launcher and the workers of an MPIJob, as mpi-operator makes them."""
+    owner = job["metadata"]["name"]
+    for kind, replicas in job["spec"]["mpiReplicaSpecs"].items():
+        stem = f"{owner}-{kind.lower()}"
+        for name in [stem] if kind == "Launcher" else [f"{stem}-{number}" for number in range(replicas["replicas"])]:
+            yield _pod(name, f"{name}.{owner}", replicas["template"], {**given, "pod": name})
 
 
 def _job_pods(stem: str, service: str, spec: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
@@ -187,13 +198,15 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
-    if "secretKeyRef" in entry["valueFrom"]:
-        return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
-    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
-    return given[FIELDS[path]] if path in FIELDS else f"<{path}>"
+    ((kind, source),) = entry["valueFrom"].items()
+    if kind != "fieldRef":
+        return f"<{source.get('name', '')}/{source.get('key') or source.get('resource')}>"
+    path = source["fieldPath"]
+    return given.get(FIELDS.get(path, ""), f"<{path}>")
 
 
 FIELDS = {
+    "metadata.name": "pod",
     "metadata.namespace": "namespace",
     "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
@@ -219,7 +232,8 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 def _sum(expression: str, env: Mapping[str, str]) -> str:
-    """Shell arithmetic: `/` is a division without remainder."""
+    """Shell arithmetic: `/` is a division without remainder, and `${NAME##*-}` ends behind the last dash."""
+    expression = re.sub(r"\$\{([A-Z_]+)##\*-\}", lambda name: env[name[1]].rpartition("-")[2], expression)
     filled = re.sub(r"[A-Z_]+", lambda name: env[name[0]], expression).replace("/", "//")
     assert re.fullmatch(r"[0-9+*%/-]+", filled), expression
     return str(eval(filled))  # digits and operators only

@@ -363,7 +363,7 @@ def test_the_barrier_is_before_an_mpi_launcher() -> None:
     result = run(workflow({"name": "main", "barrier": "gang", "podSets": [worker]}))
     for pod in pods(result.documents):
         (container,) = pod.spec["containers"]
-        assert container["command"] == ["sh", "/etc/barrier/wait", "sh", "/etc/mpi/launch", "mpirun", "train"]
+        assert container["command"] == ["sh", "/etc/barrier/wait", "sh", "/etc/mpi-launcher/launch", "mpirun", "train"]
 
 
 def test_the_users_variables_are_kept() -> None:

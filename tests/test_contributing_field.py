@@ -48,10 +48,10 @@ def bayplan(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, check=False)
 
 
-def workflow(folder: Path, directory: Any) -> str:
-    """A file of the example whose podSets all start in a directory."""
+def workflow(folder: Path, file: Any) -> str:
+    """A file of the example whose podSets all write their last words to a file."""
     data = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text("utf-8"))
-    data["spec"].setdefault("defaults", {})["workingDir"] = directory
+    data["spec"].setdefault("defaults", {})["terminationMessagePath"] = file
     (folder / "workflow.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
     return str(folder / "workflow.yaml")
 
@@ -63,9 +63,12 @@ def test_a_field_is_the_schema_the_model_and_the_stages_that_act_on_it() -> None
 
 
 def test_the_new_field_is_explained(copy: Path) -> None:
-    printed = bayplan(copy, "explain", "workingDir").stdout
-    assert "workflow.spec.defaults.workingDir: string\n\nWhere the command starts." in printed
-    assert "example: /work\n\nalso:\n  workflow.spec.gangs.podSets.workingDir\n" in printed
+    printed = bayplan(copy, "explain", "terminationMessagePath").stdout
+    assert (
+        "workflow.spec.defaults.terminationMessagePath: string\n\nThe file with the last words of the container."
+        in printed
+    )
+    assert "example: /tmp/error\n\nalso:\n" in printed
 
 
 def test_the_new_field_is_checked(copy: Path, tmp_path: Path) -> None:
@@ -75,13 +78,13 @@ def test_the_new_field_is_checked(copy: Path, tmp_path: Path) -> None:
 
 
 def test_the_new_field_is_read_and_written(copy: Path, tmp_path: Path) -> None:
-    imported = yaml.safe_load(bayplan(copy, "import", workflow(tmp_path, "/work")).stdout)
+    imported = yaml.safe_load(bayplan(copy, "import", workflow(tmp_path, "/tmp/error")).stdout)
     (group,) = imported["spec"]["gangs"][0]["groups"]
-    assert [pods["workingDir"] for pods in group["podSets"]] == ["/work"]
+    assert [pods["terminationMessagePath"] for pods in group["podSets"]] == ["/tmp/error"]
 
 
 def test_the_new_field_is_lowered(copy: Path, tmp_path: Path) -> None:
-    printed = bayplan(copy, "render", workflow(tmp_path, "/work"), "-t", f"{PRETRAIN}/topology.yaml").stdout
+    printed = bayplan(copy, "render", workflow(tmp_path, "/tmp/error"), "-t", f"{PRETRAIN}/topology.yaml").stdout
     *_, jobset = yaml.safe_load_all(printed)
     pods = [each["template"]["spec"]["template"]["spec"] for each in jobset["spec"]["replicatedJobs"]]
-    assert {container["workingDir"] for each in pods for container in each["containers"]} == {"/work"}
+    assert {container["terminationMessagePath"] for each in pods for container in each["containers"]} == {"/tmp/error"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from judges import UPSTREAM, judge
-from judges.samples import CONSTRAINT, CONTAINER, GOOD, REMOVE, Edit, edited
+from judges import UPSTREAM, builtin, crd, judge
+from judges.samples import CONSTRAINT, CONTAINER, GOOD, OPERATED, REMOVE, Edit, edited
 from judges.versions import NEWEST
 
 pytestmark = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
@@ -140,3 +140,37 @@ def test_bad_objects_are_refused(base: str, edit: Edit, complaint: str, target: 
 def test_a_leaf_may_lack_minimums_before_0_15() -> None:
     lax = edited(GOOD["podgroup"], ("spec.subGroups.1.minMember", REMOVE), ("spec.topologyConstraint", REMOVE))
     assert judge(lax, NEWEST | {"kai": "0.14"}) == []
+
+
+def defined(base: str) -> None:
+    """Skip the test where there is no CRD for what an operator reads."""
+    group, _, kind = builtin.split(OPERATED[base])
+    if crd.find(group, kind, tuple(sorted(NEWEST.items()))) is None:
+        pytest.skip(f"no CRD for {kind}: run `bash tests/judges/prepare`")
+
+
+@pytest.mark.parametrize("base", sorted(OPERATED))
+def test_what_operators_read_is_taken(base: str) -> None:
+    defined(base)
+    assert judge(OPERATED[base], NEWEST) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "value", "complaint"),
+    [
+        ("lws", "spec.leaderWorkerTemplate.leaders", 1, "'leaders' was unexpected"),
+        ("lws", "spec.leaderWorkerTemplate.workerTemplate", REMOVE, "'workerTemplate' is a required property"),
+        ("lws", "spec.startupPolicy", "LeaderFirst", "is not one of"),
+        ("mpijob", "spec.slots", 4, "'slots' was unexpected"),
+        ("mpijob", "spec.mpiImplementation", "Some", "is not one of"),
+        ("trainjob", "spec.podTemplateOverrides", [], "'podTemplateOverrides' was unexpected"),
+        ("trainjob", "spec.runtimeRef", REMOVE, "'runtimeRef' is a required property"),
+        ("cliques", "spec.template.gangs", [], "'gangs' was unexpected"),
+        ("cliques", "spec.template.cliques.0.spec.roleName", REMOVE, "'roleName' is a required property"),
+        ("cliques", "spec.template.cliqueStartupType", "Any", "is not one of"),
+    ],
+)
+def test_what_operators_read_is_refused(base: str, path: str, value: Any, complaint: str) -> None:
+    defined(base)
+    complaints = judge(edited(OPERATED[base], (path, value)), NEWEST)
+    assert any(complaint in each for each in complaints), complaints

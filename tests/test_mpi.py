@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from bayplan import pipeline
 from bayplan.text import document
 from bayplan.text.emit import emit
-from support import TOPOLOGY, WORKER, pods, run, workflow
+from support import TOPOLOGY, WORKER, Pod, pods, run, workflow
 from tools import pod_runner
 from tools.pod_runner import Image, Scene
 
@@ -36,12 +37,16 @@ def _run(folder: Path, replicas: int, kind: str, /, **env: str) -> list[str]:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         metadata = {"name": "train-mpi", "namespace": "ml"}
         documents.append({"kind": "Secret", "metadata": metadata, "stringData": {key.name: key.read_text()}})
+    report = _report(folder, documents)
+    printed = [line[8:] for text in report.logs.values() for line in text.splitlines()]
+    return [*(f"status {code}" for code in report.codes.values()), *printed]
+
+
+def _report(folder: Path, documents: list[dict[str, Any]]) -> pod_runner.Report:
     users = Path("/etc/passwd").read_text() + "sshd:x:99:99::/run/sshd:/usr/sbin/nologin\n"
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     image = Image({"PATH": PATH, **kept}, {"/tmp": "/tmp"}, {"/etc/passwd": users, "/run/sshd/empty": ""})
-    report = pod_runner.run(Scene(documents, {"": image}, seconds=90), folder / "run")
-    printed = [line[8:] for text in report.logs.values() for line in text.splitlines()]
-    return [*(f"status {code}" for code in report.codes.values()), *printed]
+    return pod_runner.run(Scene(documents, {"": image}, seconds=90), folder / "run")
 
 
 def _documents(replicas: int, kind: str = "auto", /, **env: str) -> list[dict[str, Any]]:
@@ -51,11 +56,60 @@ def _documents(replicas: int, kind: str = "auto", /, **env: str) -> list[dict[st
     return run(workflow({"name": "main", "workload": kind, "podSets": [pod_set]})).documents
 
 
+def _shown(pods_: Iterable[Pod]) -> list[tuple[str, str, str]]:
+    return [(each.name, each.env["NODE_RANK"], each.env["NNODES"]) for each in pods_]
+
+
+def test_the_first_pod_is_the_launcher_of_an_mpi_job() -> None:
+    documents = _documents(3, "mpijob")
+    (job,) = (each for each in documents if each["kind"] == "MPIJob")
+    launcher, worker = (job["spec"]["mpiReplicaSpecs"][name] for name in ("Launcher", "Worker"))
+    assert (launcher["replicas"], worker["replicas"], job["spec"]["slotsPerWorker"]) == (1, 2, 2)
+    assert job["spec"]["runLauncherAsWorker"] is True
+    assert "restartPolicy" not in launcher["template"]["spec"]  # mpi-operator reads that of the replicas
+    assert launcher["template"]["spec"]["containers"][0]["command"][2:4] == ["mpirun", "--map-by"]
+    assert worker["template"]["spec"]["containers"][0]["command"][-2:] == ["sh", "/etc/mpi-launcher/launch"]
+    assert not [each for pod in pods(documents) for each in pod.spec["volumes"] if "secret" in each]
+    assert _shown(pods(documents)) == [
+        ("train-launcher", "0", "3"),
+        ("train-worker-0", "1", "3"),
+        ("train-worker-1", "2", "3"),
+    ]
+    hosts = {pod.env["MASTER_ADDR"] for pod in pods(documents)}
+    assert hosts == {"train-launcher.train.ml.svc.cluster.local"}
+
+
+def test_a_single_pod_is_a_launcher_without_workers() -> None:
+    (job,) = (each for each in _documents(1, "mpijob") if each["kind"] == "MPIJob")
+    assert job["spec"]["mpiReplicaSpecs"].keys() == {"Launcher"}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "changes", "kind"),
+    [
+        ("kai", {}, "MPIJob"),
+        ("kueue", {}, "MPIJob"),
+        ("volcano", {"maxRestarts": 2, "ttlSecondsAfterFinished": 60}, "MPIJob"),
+        ("kai", {"workload": "jobset"}, "JobSet"),
+        ("native", {}, "JobSet"),  # the CRD of mpi-operator drops `schedulingGroup`
+        ("kai", {"lead": "worker"}, "JobSet"),
+    ],
+)
+def test_auto_is_an_mpi_job_where_the_operator_is(scheduler: str, changes: dict[str, Any], kind: str) -> None:
+    pod_set = {**WORKER, "replicas": 2, "launcher": "mpi", "command": ["mpirun", "train"]}
+    versions = {"mpiOperator": "0.8", "kubernetes": "1.37", "kueue": "0.19", "kai": "0.17", "draDriver": "25.12"}
+    topology = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "versions": versions}}
+    flow = workflow({"name": "main", **changes, "podSets": [pod_set]}, queue="research")
+    found = run(flow, topology, scheduler=scheduler)
+    kinds = {each["kind"] for each in found.documents}
+    assert kinds & {"MPIJob", "JobSet"} == {kind}, found.diagnostics
+
+
 @pytest.mark.parametrize("kind", ["jobset", "job", "pods"])
 def test_each_kind_of_workload_has_the_launcher(kind: str) -> None:
     for pod in pods(_documents(2, kind)):
         (container,) = pod.spec["containers"]
-        assert container["command"][:3] == ["sh", "/etc/mpi/launch", "mpirun"]
+        assert container["command"][:3] == ["sh", "/etc/mpi-launcher/launch", "mpirun"]
         assert {"name": "mpi-ssh", "secret": {"secretName": "train-mpi", "optional": True}} in pod.spec["volumes"]
         assert (pod.env["MPI_SLOTS"], pod.env["MPI_ADDRESS"], pod.env["NNODES"]) == ("2", "<status.podIP>", "2")
 
@@ -133,7 +187,10 @@ def _programs(folder: Path) -> str:
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
-@pytest.mark.parametrize(("replicas", "kind", "status"), [(3, "jobset", 0), (2, "pods", 3), (1, "job", 0)])
+@pytest.mark.parametrize(
+    ("replicas", "kind", "status"),
+    [(3, "jobset", 0), (2, "pods", 3), (1, "job", 0), (3, "mpijob", 0), (1, "mpijob", 3)],
+)
 def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: str, status: int) -> None:
     # names of a shell's usual variables; a tree of daemons in which each one starts the next
     own = dict.fromkeys(("folder", "rank", "limit", "port", "status"), "own")
@@ -147,10 +204,27 @@ def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: st
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+def test_mpi_operator_starts_a_launcher_again_beside_its_workers(tmp_path: Path) -> None:
+    """Its workers join again, and end when mpi-operator deletes them."""
+    program = 'echo "rank $OMPI_COMM_WORLD_RANK of pod $NODE_RANK"; sleep 2; exit 3'
+    pod_set = {"name": "worker", "replicas": 2, "launcher": "mpi", "image": "mpi:1", "env": {"MPI_SLOTS": 1}}
+    pod_set["command"] = ["mpirun", "sh", "-c", program]
+    gang = {"name": "main", "workload": "mpijob", "maxRestarts": 1, "podSets": [pod_set]}
+    report = _report(tmp_path, run(workflow(gang)).documents)
+    assert report.ends == {"MPIJob/train": "Failed: BackoffLimitExceeded"}
+    said = [line[8:] for text in report.logs.values() for line in text.splitlines()]
+    for number in range(2):
+        assert said.count(f"rank {number} of pod {number}") == 2, said
+    launchers = [code for name, code in report.codes.items() if "-launcher-" in name]
+    assert launchers == [3, 3]
+    assert report.codes["train-worker-0/worker"] == 0
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
 def test_pods_without_the_key_fail_with_the_reason(tmp_path: Path) -> None:
     lines = _run(tmp_path, 2, "pods", FLAVOR="no key")
     assert lines[:2] == ["status 1"] * 2
-    assert sum("/etc/mpi/ssh has no key" in line for line in lines) == 2
+    assert sum("/etc/mpi-launcher/ssh has no key" in line for line in lines) == 2
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")

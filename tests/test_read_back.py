@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import random_workflows
 import support
 from bayplan.model.target import Target
+from bayplan.planning.existing import with_parts
 from bayplan.text.emit import emit
 from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
@@ -135,9 +136,10 @@ def says_its_plan(case: golden.Case) -> bool:
     result = support.run(*golden.sources(case.example), scheduler=case.backend, target=target, accept=accepted)
     assert result.compiled is not None, (str(case), result.diagnostics)
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
-    alone = single.intent(planned.plan, planned.shape, case.backend, planned.target)
+    parted = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
+    alone = single.intent(parted, planned.shape, case.backend, planned.target)
     read = oracle.read(copies.apart(single.others(documents), case.backend))
-    plans = single.grouped(planned.plan, planned.shape)
+    plans = single.grouped(parted, planned.shape)
     intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
     meant = sorted(intents, key=lambda gang: gang.name)
     some = bool(read.value or alone) and single.read(documents, case.backend) == alone

@@ -14,6 +14,7 @@ from bayplan import formats as reading
 from bayplan import pipeline
 from bayplan.core.diagnostics import AT, has_errors
 from bayplan.model.formats import Context, Source
+from bayplan.model.workflow import Gang, Volume
 from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.sbatch import options
@@ -280,11 +281,44 @@ def test_a_range_of_nodes_is_elastic() -> None:
     assert (found.replicas, found.min_replicas) == (4, 2)
 
 
-def test_an_array_that_asks_for_its_number_is_written_out() -> None:
-    text = "#!/bin/bash\n#SBATCH --array=1,3-5:2\n"
-    step = f"srun {IMAGE} fold $SLURM_ARRAY_TASK_ID\n"
-    assert [gang.pod_sets[0].command for gang in sound(text + step).gangs] == [("fold", n) for n in "135"]
-    assert sound(text + RUN).gangs[0].replicas == 3
+def array(lines: str, numbers: str = "0-3%2") -> Gang:
+    """The one gang of an array."""
+    (gang,) = sound(f"#!/bin/bash\n#SBATCH --array={numbers}\n{lines}\n").gangs
+    return gang
+
+
+def test_an_array_that_does_not_ask_for_its_number_is_copies() -> None:
+    assert (array(RUN, "1,3-5:2").replicas, array(RUN, "1,3-5:2").at_once) == (3, None)
+    assert (array(RUN).replicas, array(RUN).at_once) == (4, 2)
+
+
+def test_an_array_from_0_refers_to_the_number_of_the_copy() -> None:
+    gang = array(f"srun {IMAGE} fold --n=$SLURM_ARRAY_TASK_ID-$SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MAX")
+    assert (gang.replicas, gang.at_once, gang.matrix) == (4, 2, {})
+    assert gang.pod_sets[0].command == ("fold", "--n=$(GANG_INDEX)-4", "3")
+
+
+def test_other_arrays_and_what_bash_makes_of_the_number_are_a_matrix() -> None:
+    gang = array(f"srun {IMAGE} fold $SLURM_ARRAY_TASK_ID", "1,3-5:2")
+    assert gang.matrix == {"TASK_ID": ["1", "3", "5"]}
+    assert (gang.replicas, gang.pod_sets[0].command) == (3, ("fold", "$(TASK_ID)"))
+    made = array(
+        f"L=(a 'b c' d e)\nsrun {IMAGE} fold --seed $((SLURM_ARRAY_TASK_ID * 7)) \"${{L[SLURM_ARRAY_TASK_ID]}}\""
+    )
+    assert made.pod_sets[0].command == ("fold", "--seed", "$(SEED)", "$(VALUE)")
+    values = ["a", "b c", "d", "e"]
+    assert made.matrix == {"rows": [{"SEED": str(7 * n), "VALUE": each} for n, each in enumerate(values)]}
+
+
+def test_a_task_that_reads_its_number_itself_gets_it() -> None:
+    gang = array(f"srun {IMAGE} bash -c 'fold ${{SLURM_ARRAY_TASK_ID}} $SLURM_ARRAY_TASK_COUNT'")
+    assert gang.pod_sets[0].env == {"SLURM_ARRAY_TASK_ID": "$(GANG_INDEX)", "SLURM_ARRAY_TASK_COUNT": "4"}
+
+
+def test_tasks_that_do_different_things_are_gangs() -> None:
+    text = "#!/bin/bash\n#SBATCH --array=0-1\n"
+    steps = f"if [ $SLURM_ARRAY_TASK_ID = 0 ]; then srun {IMAGE} a; else srun {IMAGE} b c; fi\n"
+    assert [gang.pod_sets[0].command for gang in sound(text + steps).gangs] == [("a",), ("b", "c")]
 
 
 def test_one_task_without_srun_is_the_body() -> None:
@@ -518,16 +552,12 @@ def test_what_the_topology_says_of_the_site_replaces_flags() -> None:
     flow = made.value
     first, second = (gang.pod_sets[0] for gang in flow.gangs)
     assert (flow.queue, first.image, second.image) == ("research", "example.com/base:1", "example.com/nemo:2")
-    volume = {"name": "site-0", "persistentVolumeClaim": {"claimName": "fsx"}}
-    assert first.template["spec"] == {
-        "containers": [{"workingDir": "/fsx/ada/run", "volumeMounts": [{"name": "site-0", "mountPath": "/fsx"}]}],
-        "volumes": [volume],
+    assert (first.working_dir, first.volumes, first.template) == ("/fsx/ada/run", {"/fsx": Volume(claim="fsx")}, {})
+    assert second.volumes == {
+        "/data": Volume(claim="fsx", sub_path="data/c4", read_only=True),
+        "/fsx": Volume(claim="fsx"),
+        "/scratch": Volume(host_path="/scratch"),
     }
-    assert second.template["spec"]["containers"][0]["volumeMounts"] == [
-        {"name": "site-0", "mountPath": "/data", "subPath": "data/c4", "readOnly": True},
-        {"name": "host-1", "mountPath": "/scratch"},
-        {"name": "site-0", "mountPath": "/fsx"},
-    ]
 
 
 def test_arguments_of_a_script_come_from_set() -> None:

@@ -160,7 +160,7 @@ def test_volumes_of_other_kinds_keep_their_mounts() -> None:
     made, _ = imported("job.yaml", request.replace("          image:", f"{mounts}          image:"))
     assert made is not None
     (pod_set,) = made["spec"]["gangs"][0]["podSets"]
-    assert pod_set["template"]["spec"]["containers"][0]["volumeMounts"] == [{"name": "keys", "mountPath": "/keys"}]
+    assert pod_set["volumes"] == {"/keys": {"secret": "keys"}}
 
 
 @needs_upstream
@@ -315,19 +315,9 @@ def test_mounts_by_their_keys() -> None:
         {"src_path": "/scratch", "dst_path": "/s", "read_only": True},
         {"src": "data", "dst_path": "/d", "read_only": False},
     ]
-    spec = pod_set(app(mounts=mounts))["template"]["spec"]
-    assert spec["volumes"] == [
-        {"hostPath": {"path": "/scratch"}, "name": "mount-0"},
-        {"name": "mount-1", "persistentVolumeClaim": {"claimName": "data"}},
-    ]
-    assert spec["containers"] == [
-        {
-            "volumeMounts": [
-                {"mountPath": "/s", "name": "mount-0", "readOnly": True},
-                {"mountPath": "/d", "name": "mount-1"},
-            ]
-        }
-    ]
+    made = pod_set(app(mounts=mounts))
+    assert made["volumes"] == {"/s": {"hostPath": "/scratch", "readOnly": True}, "/d": {"claim": "data"}}
+    assert "template" not in made
 
 
 def test_overlays_add_to_pods() -> None:

@@ -46,7 +46,7 @@ from bayplan.planning.selection import (
     select_target,
     with_default_priority,
 )
-from bayplan.planning.shape import Offer, shape
+from bayplan.planning.shape import Offer, shape, with_shared_objects, without_waiting
 from bayplan.planning.workload_checks import (
     components,
     elsewhere,
@@ -142,7 +142,8 @@ def check_workflow(
     given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """Reads and checks a workflow, in the named format or in the one that recognizes it."""
-    read = formats.workflow(document, name, context._replace(priority=given.priority))
+    beside = {**context.beside, **document.beside}
+    read = formats.workflow(document, name, context._replace(beside=beside, priority=given.priority))
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -209,7 +210,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     features, name = {**FEATURES, **declared.features}, title(backend, target)
     offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features)
     found, own = [*claimed.diagnostics], claimed.value
-    if _has_controlled(own):
+    if _has_controlled(own, target):
         from bayplan.planning import existing
 
         offer = offer._replace(placed=backends.existing(declared.name).support, placing=existing.own_needs)
@@ -219,6 +220,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     shaped = shape(ranked, offer, target)
     found += shaped.diagnostics
     if shaped.value is not None:
+        asked, ranked = (without_waiting(each, shaped.value) for each in (asked, ranked))
         found += [
             *fitting(ranked, shaped.value, target),
             *assumed_versions(target, components(ranked, shaped.value, backend)),
@@ -226,9 +228,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     return prove_and_compare(request, checked, Draft(asked, ranked, shaped.value, tuple(found)))
 
 
-def _has_controlled(plan: Plan) -> bool:
-    """Whether a controller makes all copies of a gang from a few pod templates."""
-    return any(serves(gang.gang) or gang.gang.workload in CONTROLLED for gang in plan.gangs)
+def _has_controlled(plan: Plan, target: Target) -> bool:
+    """Whether a controller makes all copies of a gang from a few pod templates, or may make them."""
+    launched = target.versions.get("mpiOperator") and any(place.pods.launcher for place in pod_sets(plan.workflow))
+    return bool(launched) or any(serves(gang.gang) or gang.gang.workload in CONTROLLED for gang in plan.gangs)
 
 
 def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
@@ -323,10 +326,12 @@ def enforces_quotas(plan: Plan, backend: Backend, target: Target) -> bool:
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
     """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted, _ = planned
+    ranked = with_shared_objects(ranked, shaped)
     controlled: tuple[Lowered, ...] = ()
     if any(each.kind in CONTROLLED for each in shaped.workloads):
-        from bayplan.planning.existing import one_of_each
+        from bayplan.planning.existing import one_of_each, with_parts
 
+        ranked = with_parts(ranked, shaped)
         controlled = tuple(_placed(ranked, shaped, backend, target))
         ranked, shaped = one_of_each(ranked, shaped)
     if any(gang.gang.hosts for gang in ranked.gangs):
@@ -344,9 +349,14 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
+    lost: list[Diagnostic] = []
+    if any(gang.gang.trainer for gang in ranked.gangs):
+        from bayplan.manifests import runtime_patches
+
+        own, lost = runtime_patches.refer(ranked, own, target)
     cluster = cluster_documents(backend, with_queue(ranked), target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
-    found = (*collisions(documents), *oversized(documents))
+    found = (*lost, *collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 

@@ -16,7 +16,7 @@ from e2e.apiserver.applying import apply, lost
 from e2e.apiserver.cluster import Cluster, furnish
 from e2e.apiserver.server import running
 from judges import UPSTREAM, at_least
-from judges.samples import CONTAINER, GOOD, REMOVE, Edit, edited
+from judges.samples import CONTAINER, GOOD, OPERATED, REMOVE, Edit, edited
 from judges.versions import NEWEST
 from tools import kustomize
 from tools.golden import Case, cases, documents
@@ -28,7 +28,7 @@ Clusters = Callable[[str], Cluster]
 
 CLUSTERS: dict[str, Target] = {
     "kai@0.13": {"kai": "0.13", "draDriver": "25.12"},
-    "newest": {component: NEWEST[component] for component in ("kai", "draDriver")},
+    "newest": {component: NEWEST[component] for component in ("kai", "draDriver", "lws", "mpiOperator", "trainer")},
 }
 """The components whose CRDs a cluster has. The newest of each must take what is older too."""
 
@@ -61,7 +61,7 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clusters]:
 def started(stack: ExitStack, folder: Path, target: Target) -> Cluster:
     """A running server with all that the documents need which the tests apply to it."""
     rendered = (each for case in cases() if held(case, target) for each in documents(case))
-    return furnish(stack.enter_context(running(folder)), target, [*GOOD.values(), *rendered])
+    return furnish(stack.enter_context(running(folder)), target, [*GOOD.values(), *OPERATED.values(), *rendered])
 
 
 @needs_upstream
@@ -168,3 +168,46 @@ def matches(wanted: str, complaint: str) -> bool:
 )
 def test_what_is_lost(sent: Any, stored: Any, found: list[str]) -> None:
     assert list(lost(sent, stored, "")) == found
+
+
+# --- what operators read ----------------------------------------------------------------------------------------------
+
+LWS_TEMPLATE = "spec.leaderWorkerTemplate"
+UPDATE = "spec.rolloutStrategy.rollingUpdateConfiguration"
+
+
+def operated(clusters: Clusters, base: str) -> Cluster:
+    """The newest cluster, if there is a CRD of that kind here."""
+    found = clusters("newest")
+    if not found.serves(OPERATED[base]):
+        pytest.skip(f"no CRD for {OPERATED[base]['kind']}: run `bash tests/judges/prepare`")
+    return found
+
+
+@needs_upstream
+@pytest.mark.parametrize("base", sorted(OPERATED))
+def test_what_operators_read_is_taken(clusters: Clusters, base: str) -> None:
+    assert apply(operated(clusters, base), [OPERATED[base]]) == []
+
+
+@needs_upstream
+@pytest.mark.parametrize(
+    ("base", "edit", "complaints"),
+    [
+        bad("lws", f"{LWS_TEMPLATE}.leaders", 1, 'create: 400 .*unknown field "spec.leaderWorkerTemplate.leaders"'),
+        bad("lws", f"{LWS_TEMPLATE}.size", "4", "create: 422 .*size.*must be of type integer"),
+        bad("lws", f"{LWS_TEMPLATE}.workerTemplate", REMOVE, "create: 422 .*workerTemplate: Required value"),
+        bad("lws", "spec.startupPolicy", "LeaderFirst", "create: 422 .*Unsupported value"),
+        bad("lws", f"{UPDATE}.maxSurge", [], "create: 422 .*maxSurge"),
+        bad("mpijob", "spec.slots", 4, 'create: 400 .*unknown field "spec.slots"'),
+        bad("mpijob", "spec.mpiImplementation", "Some", "create: 422 .*Unsupported value"),
+        bad("trainjob", "spec.podTemplateOverrides", [], 'create: 400 .*unknown field "spec.podTemplateOverrides"'),
+        bad("trainjob", "spec.runtimeRef", REMOVE, "create: 422 .*runtimeRef: Required value"),
+        bad("cliques", "spec.template.gangs", [], 'create: 400 .*unknown field "spec.template.gangs"'),
+        bad("cliques", "spec.template.cliques.0.spec.roleName", REMOVE, "create: 422 .*roleName: Required value"),
+        bad("cliques", "spec.template.cliqueStartupType", "Any", "create: 422 .*Unsupported value"),
+    ],
+)
+def test_what_operators_read_is_refused(clusters: Clusters, base: str, edit: Edit, complaints: tuple[str, ...]) -> None:
+    found = apply(operated(clusters, base), [edited(OPERATED[base], edit)])
+    assert [each for each in complaints if not any(matches(each, line) for line in found)] == [], found

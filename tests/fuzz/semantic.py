@@ -281,14 +281,20 @@ def _pods(documents: list[Data]) -> Iterator[tuple[Mapping[str, str], int]]:
 def _wanted(flow: Data) -> Iterator[tuple[str, str]]:
     """Gang and podSet of each pod, only from the document."""
     flow = deepcopy(flow)
-    inherited = flow["spec"].get("defaults", {})
-    for spec in pod_sets(flow["spec"]["gangs"]):
-        for key in {"replicas", "minReplicas"} & inherited.keys() - spec.keys():
-            spec[key] = inherited[key]
+    _inherit(flow["spec"]["gangs"], flow["spec"].get("defaults", {}))
     for gang, unit in workflow_oracle.gangs(flow).items():
         for name, replicas in _inside(unit):
             for _ in range(replicas):
                 yield gang, name
+
+
+def _inherit(owners: list[Data], above: Data) -> None:
+    """Give podSets the numbers of the nearest defaults."""
+    for owner in owners:
+        inherited = {**above, **owner.get("defaults", {})}
+        _inherit(owner.get("groups", []), inherited)
+        for spec in owner.get("podSets", ()):
+            spec.update({key: inherited[key] for key in ("replicas", "minReplicas") if key in {*inherited} - {*spec}})
 
 
 def _inside(unit: workflow_oracle.Unit) -> Iterator[tuple[str, int]]:

@@ -171,8 +171,10 @@ def _repaired(case: Case, errors: list[Diagnostic]) -> Case | None:
             subject, document, path = "topology", case.topology, ["spec", "namespaces"]
         found = _existing(document, tuple(path))
         inherited = path[len(found)] if len(found) < len(path) and "podSets" in found else ""
-        if inherited in document["spec"].get("defaults", ()):
-            found = ("spec", "defaults", inherited)
+        above = [found[:n] for n in range(len(found), 0, -1)]
+        owners = [each for each in above if inherited in (_at(document, (*each, "defaults")) or ())]
+        if inherited and owners:
+            found = (*owners[0], "defaults", inherited)
         made = _without(document, found, each.code)
         if made is not None:
             changed = case._replace(**{str(subject): made})
@@ -692,6 +694,17 @@ def _values(root: Any, place: Place, words: Mapping[str, list[Any]]) -> list[Any
     return tried + ([True, False] if own.get("type") == "boolean" else [])
 
 
+VOLUMES: list[Data] = [
+    {"/data": {"claim": "datasets", "subPath": "a", "readOnly": True}, "/models": {"claim": "datasets"}},
+    {"/scratch": {"emptyDir": {"medium": "Memory", "size": "1Gi"}}, "/other": {"emptyDir": {}}},
+    {"/data": {"hostPath": "/mnt/data", "type": "Directory"}, "/nfs": {"nfs": {"server": "nfs", "path": "/a"}}},
+    {"/keys": {"secret": "keys", "items": {"id": "id"}, "mode": "0400"}, "/more": {"secret": "keys", "optional": True}},
+    {"/fast": {"ephemeral": {"size": "1Ti", "storageClass": "nvme"}}, "/settings": {"configMap": "settings"}},
+    {"/token": {"projected": [{"serviceAccountToken": {"path": "token", "audience": "vault"}}]}},
+    {"/store": {"csi": {"driver": "store.csi.k8s.io", "volumeAttributes": {"a": "b"}}, "readOnly": True}},
+]
+
+
 def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
     """Values of fields that name something, and of counts."""
     spec = topology["spec"]
@@ -746,7 +759,16 @@ def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
         "dependsOn": [[each["name"]] for each in gangs[:-1]] or [[]],
         "hosts": [{"@first@": first}, {"${A}": f"{first}/0"}],
         "command": [["run", "@first@"], ["sh", "-c", "echo $NODE_RANK; exec run"], ["torchrun", "--nnodes=$(NNODES)"]],
-        "env": [{"A": "$(NODE_RANK)", "B": "", "Z_9": 5}, {"LONG": "x: y #\n\t'\"", "U": "äß"}],
+        "env": [
+            {"A": "$(NODE_RANK)", "B": "", "Z_9": 5},
+            {"LONG": "x: y #\n\t'\"", "U": "äß"},
+            {"TOKEN": {"secret": "hub", "key": "token"}, "USED": "$(TOKEN)"},
+            {"NODE": {"field": "spec.nodeName"}, "CPUS": {"resource": "limits.cpu"}},
+        ],
+        "volumes": VOLUMES,
+        "mounts": [[], ["/data"]],
+        "sidecars": [[{"name": "logs", "image": IMAGE}], [{"name": "logs", "image": IMAGE, "resources": {"cpu": "1"}}]],
+        "initContainers": [[{"name": "init", "image": IMAGE, "mounts": []}], [{"name": "unpack", "image": IMAGE}]],
         "ports": [{"http": 8000, "m-1": 65535}, {"metrics": 9400}],
         "files": [{"/opt/run.sh": "#!/bin/sh\necho hi\n", "/etc/b.bin": {"base64": "AAEC"}}, {"/a": ""}],
         "labels": [{"team": "vision"}, {"example.com/a.b": "X_1", "z": ""}],

@@ -13,6 +13,7 @@ from typing import Any
 from judges import volcano
 from judges.syntax import walk
 from judges.versions import NEWEST, at_least
+from judges.workloads import templates
 
 Document = Mapping[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -137,14 +138,8 @@ def markers(document: Document, metadata: Document, spec: Document, target: Mapp
 
 
 def multiplicity(document: Document, spec: Document) -> int:
-    """How many pods a template stands for in a Pod, Job or JobSet."""
-    body = document.get("spec") or {}
-    if document["kind"] == "Job":
-        return int(body.get("parallelism", 1))
-    if document["kind"] == "JobSet":
-        job = next(j for j in body["replicatedJobs"] if j["template"]["spec"]["template"]["spec"] is spec)
-        return int(job.get("replicas", 1)) * int(job["template"]["spec"].get("parallelism", 1))
-    return 1
+    """How many pods a template stands for."""
+    return next((int(number) for template, number in templates(document) if template.get("spec") is spec), 1)
 
 
 def filled(name: Key, spec: Document, members: Counter[tuple[Key, str]]) -> Iterator[str]:

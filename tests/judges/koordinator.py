@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judges.versions import NEWEST, at_least
+from judges.workloads import templates
 
 Document = Mapping[str, Any]
 GANG = "gang.scheduling.koordinator.sh/"
@@ -157,16 +158,3 @@ def members(documents: list[Document]) -> Iterator[str]:
 
 def _key(metadata: Mapping[str, Any], name: Any) -> tuple[str, str]:
     return metadata.get("namespace", ""), str(name)
-
-
-def templates(document: Document) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """The pod templates of an object, and how many pods each makes."""
-    kind, spec = document["kind"], document.get("spec") or {}
-    if kind == "Pod":
-        yield document, 1
-    elif kind == "Job" and document.get("apiVersion") == "batch/v1":
-        yield spec["template"], spec.get("parallelism", 1)
-    elif kind == "JobSet":
-        for job in spec["replicatedJobs"]:
-            inner = job["template"]["spec"]
-            yield inner["template"], job.get("replicas", 1) * inner.get("parallelism", 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from judges import workloads
 from judges.syntax import is_key, is_label, is_subdomain
 
 Document = Mapping[str, Any]
@@ -227,12 +228,5 @@ def members(documents: Sequence[Document], found: Mapping[Key, Document]) -> Ite
 
 def templates(document: Document) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     """Namespace, number of pods and pod spec of each pod template that bayplan writes."""
-    namespace, spec = key(document)[0], document.get("spec") or {}
-    if document["kind"] == "Pod":
-        yield namespace, 1, spec
-    if document["kind"] == "Job" and document["apiVersion"] == "batch/v1":
-        yield namespace, spec.get("parallelism", 1), spec["template"]["spec"]
-    if document["kind"] == "JobSet":
-        for job in spec["replicatedJobs"]:
-            inner = job["template"]["spec"]
-            yield namespace, job.get("replicas", 1) * inner.get("parallelism", 1), inner["template"]["spec"]
+    for template, number in workloads.templates(document):
+        yield key(document)[0], number, template.get("spec") or {}

@@ -24,7 +24,8 @@ def judge(document: Mapping[str, Any]) -> list[str]:
     """Complaints about every pod spec in the object, and about the object as a Job or ComputeDomain user."""
     found: list[str] = []
     for path, value in walk(document):
-        if isinstance(value, dict) and isinstance(value.get("containers"), list):
+        whole = "runtimePatches" not in path  # a patch of a TrainJob has only some fields
+        if whole and isinstance(value, dict) and isinstance(value.get("containers"), list):
             found += [f"{path_of(path)}: {complaint}" for complaint in pod_spec(value)]
         if isinstance(value, dict) and path[-1:] == ("spec",) and isinstance(value.get("template"), dict):
             policies = {"Never", "OnFailure"} | ({None} if document["kind"] == "JobSet" else set())  # it defaults them

@@ -96,6 +96,64 @@ GOOD: dict[str, Document] = {
     },
 }
 
+SERVING_POD = {"spec": {"containers": [{"name": "server", "image": "vllm:1"}]}}
+MPI_PART = {"replicas": 1, "restartPolicy": "Never", "template": SERVING_POD}
+
+OPERATED: dict[str, Document] = {
+    "lws": {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "serve", "namespace": "ml"},
+        "spec": {
+            "replicas": 2,
+            "startupPolicy": "LeaderCreated",
+            "rolloutStrategy": {
+                "type": "RollingUpdate",
+                "rollingUpdateConfiguration": {"maxSurge": "50%", "maxUnavailable": 1},
+            },
+            "leaderWorkerTemplate": {
+                "size": 4,
+                "subGroupPolicy": {"subGroupSize": 2},
+                "leaderTemplate": SERVING_POD,
+                "workerTemplate": SERVING_POD,
+            },
+        },
+    },
+    "mpijob": {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": "bench", "namespace": "ml"},
+        "spec": {
+            "slotsPerWorker": 4,
+            "runPolicy": {"cleanPodPolicy": "Running", "schedulingPolicy": {"minAvailable": 2}},
+            "mpiReplicaSpecs": {"Launcher": MPI_PART, "Worker": MPI_PART},
+        },
+    },
+    "trainjob": {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "train", "namespace": "ml"},
+        "spec": {"runtimeRef": {"name": "torch"}, "trainer": {"image": "pytorch:2", "numNodes": 2}},
+    },
+    "cliques": {
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "serve", "namespace": "ml"},
+        "spec": {
+            "replicas": 1,
+            "template": {
+                "cliqueStartupType": "CliqueStartupTypeExplicit",
+                "cliques": [
+                    {"name": name, "spec": {"roleName": name, "replicas": 2, "minAvailable": 1, "podSpec": pod}}
+                    for name, pod in (("prefill", SERVING_POD["spec"]), ("decode", SERVING_POD["spec"]))
+                ],
+                "podCliqueScalingGroups": [{"name": "model", "cliqueNames": ["prefill", "decode"], "replicas": 2}],
+            },
+        },
+    },
+}
+"""Those of operators that write the pods. Not every environment has their CRDs."""
+
 Edit = tuple[str, Any]
 REMOVE = object()
 

@@ -18,10 +18,11 @@ Tests that need them skip where it is absent."""
 PREPARED = ROOT / ".ci" / "crds"
 """More of them, by release: `prepare` in this folder fetches them."""
 
-FOLDERS = {"kai": "kai-scheduler", "draDriver": "dra-driver-nvidia-gpu"}
+FOLDERS = {"kai": "kai-scheduler", "draDriver": "dra-driver-nvidia-gpu", "mpiOperator": "mpi-operator"}
 """Component -> its folder under UPSTREAM/crds, where the two names differ."""
 
-JUDGING = ("kubernetes", "kai", "draDriver", "jobset", "lws", "kueue", "volcano", "koordinator")
+OPERATORS = ("trainer", "mpiOperator")
+JUDGING = ("kubernetes", "kai", "draDriver", "jobset", "lws", "kueue", "volcano", "koordinator", *OPERATORS)
 NEWEST = {component: KNOWN[component][-1] for component in JUDGING}
 """The newest release of each component that judges documents. Which releases there are is the one thing that judges
 take from bayplan."""

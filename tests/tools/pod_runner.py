@@ -22,6 +22,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from base64 import b64decode
@@ -856,6 +857,90 @@ class VolcanoRun(Controller):
         return pod
 
 
+class MPIJobRun(Controller):
+    """An MPIJob of kubeflow.org/v2beta1 (mpi-operator v0.6.0, pkg/controller/mpi_job_controller.go)."""
+
+    def __init__(self, cluster: Cluster, document: Tree) -> None:
+        super().__init__(cluster, document)
+        self.labels = {
+            "training.kubeflow.org/operator-name": "mpi-operator",
+            "training.kubeflow.org/job-name": self.title,
+        }
+        spec = {"clusterIP": "None", "selector": self.labels}
+        cluster.services.append(self._made("Service", "", spec=spec))
+        replicas = self.spec["mpiReplicaSpecs"]
+        names = [f"{self.title}-worker-{number}" for number in range(replicas.get("Worker", {}).get("replicas", 0))]
+        self.workers = names
+        hosts = [f"{self.title}-launcher", *names] if self.spec.get("runLauncherAsWorker") else names
+        slots = self.spec.get("slotsPerWorker", 1)
+        text = "".join(f"{each}.{self.title}.{self.namespace}.svc slots={slots}\n" for each in hosts)
+        with tempfile.TemporaryDirectory() as folder:
+            key = Path(folder) / "key"
+            words = ["ssh-keygen", "-q", "-t", "ecdsa", "-b", "521", "-m", "PEM", "-N", "", "-f", key]
+            subprocess.run(words, check=True)
+            keys = {"ssh-privatekey": key.read_text(), "ssh-publickey": key.with_suffix(".pub").read_text()}
+        made = (
+            self._made("ConfigMap", "-config", data={"hostfile": text}),
+            self._made("Secret", "-ssh", stringData=keys),
+        )
+        cluster.scene = cluster.scene._replace(documents=(*cluster.scene.documents, *made))
+
+    def _made(self, kind: str, suffix: str, **content: object) -> Tree:
+        return {"kind": kind, "metadata": {"name": self.title + suffix, "namespace": self.namespace}, **content}
+
+    def run(self) -> None:
+        """The workers, beside the Job of the launcher until it ends."""
+        policy = self.spec.get("runPolicy", {})
+        for number, name in enumerate(self.workers):
+            labels = {**self._role("worker"), "training.kubeflow.org/replica-index": str(number)}
+            pod = PodRun(self.cluster, self._template("Worker", name), name, self.namespace, labels, {})
+            self.cluster.pods.append(pod)
+            self.pods.append(pod)
+            pod.start()
+        template = self._template("Launcher", f"{self.title}-launcher")
+        limits = {key: policy[key] for key in ("backoffLimit", "activeDeadlineSeconds") if key in policy}
+        job = JobRun(self.cluster, self._made("Job", "-launcher", spec={"template": template, **limits}))
+        job.start()
+        while job.is_alive():
+            if self.stopping.is_set():
+                job.stopping.set()
+            time.sleep(0.05)
+        if policy.get("cleanPodPolicy", "None") != "None":
+            for pod in self.pods:
+                pod.delete()
+            for pod in self.pods:
+                pod.join()
+        self.end = job.end
+
+    def _role(self, role: str) -> dict[str, str]:
+        return {**self.labels, "training.kubeflow.org/job-role": role}
+
+    def _template(self, kind: str, host: str) -> Tree:
+        replicas = self.spec["mpiReplicaSpecs"][kind]
+        spec, metadata = replicas["template"]["spec"], replicas["template"].get("metadata", {})
+        first, *others = spec["containers"]
+        keys = [("ssh-privatekey", "id_rsa"), ("ssh-publickey", "id_rsa.pub"), ("ssh-publickey", "authorized_keys")]
+        secret = {"secretName": f"{self.title}-ssh", "items": [{"key": key, "path": path} for key, path in keys]}
+        volumes = [*spec.get("volumes", []), {"name": "ssh-auth", "secret": secret}]
+        mounts = [{"name": "ssh-auth", "mountPath": self.spec.get("sshAuthMountPath", "/root/.ssh")}]
+        if kind == "Launcher":
+            volumes.append({"name": "mpi-job-config", "configMap": {"name": f"{self.title}-config"}})
+            mounts.append({"name": "mpi-job-config", "mountPath": "/etc/mpi"})
+        if not first.get("command") and not first.get("args"):
+            first = {**first, "command": ["/usr/sbin/sshd", "-De"]}
+        role = {"name": "K_MPI_JOB_ROLE", "value": kind.lower()}
+        env, own = [*first.get("env", []), role], [*first.get("volumeMounts", []), *mounts]
+        own_spec = {
+            "hostname": host,
+            "subdomain": self.title,
+            "restartPolicy": replicas.get("restartPolicy", "Never"),
+            "volumes": volumes,
+            "containers": [{**first, "env": env, "volumeMounts": own}, *others],
+        }
+        labels = {**metadata.get("labels", {}), **self._role(kind.lower())}
+        return {"metadata": {**metadata, "labels": labels}, "spec": {**spec, **own_spec}}
+
+
 class BarePod(Controller):
     """A Pod without a controller."""
 
@@ -876,7 +961,8 @@ def _controller(cluster: Cluster, document: Tree) -> Controller | None:
     kind, group = document["kind"], document.get("apiVersion", "").partition("/")[0]
     if kind == "Job":
         return (VolcanoRun if group == "batch.volcano.sh" else JobRun)(cluster, document)
-    return {"JobSet": JobSetRun, "Pod": BarePod}[kind](cluster, document) if kind in ("JobSet", "Pod") else None
+    kinds: Mapping[str, type[Controller]] = {"JobSet": JobSetRun, "Pod": BarePod, "MPIJob": MPIJobRun}
+    return kinds[kind](cluster, document) if kind in kinds else None
 
 
 # --- DNS -------------------------------------------------------------------------------------------------------------

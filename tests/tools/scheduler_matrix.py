@@ -12,6 +12,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
+from bayplan.model.existing import FEATURES as PLACING
 from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
@@ -22,20 +23,8 @@ MATRIX = FOLDER / "README.md"
 NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native": "native", "none": "none"}
 """Schedulers that are not called by their capitalized name."""
 
-SERVICE_NAMES = {
-    "lws": "LeaderWorkerSet",
-    "statefulset": "StatefulSet",
-    "deployment": "Deployment",
-    "podcliqueset": "PodCliqueSet",
-}
-
-PLACED_NAMES = {
-    "lws": "LeaderWorkerSet",
-    "statefulset": "StatefulSet",
-    SINGLE_PODS: "Deployment",
-    "podcliqueset": "PodCliqueSet",
-}
-"""Kinds of services, as rows for existing workloads call them."""
+OPERATED_NAMES = {"mpijob": "MPIJob", "trainjob": "TrainJob"}
+"""Kinds of jobs of which an operator makes the pods."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
 
@@ -78,6 +67,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "no-queue": "workflow without a queue",
         "priority": "`priorityClass`",
         "preemptible": "`preemptible`",
+        "limited-copies": "one object for all copies, with `atOnce`",
+        "unlimited-copies": "one object for all copies",
     },
     "kinds": {
         "workload-jobset": "JobSet",
@@ -100,28 +91,46 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "deadline": "`activeDeadlineSeconds`",
         "ttl": "`ttlSecondsAfterFinished`",
         "always-restart": "`restartPolicy: Always`",
-        "service": "`lifecycle: service`",
         "adopt": "`cleanup: adopt`",
         "pod-name-length": "length of generated pod names",
+        "service": "`lifecycle: service`",
+        "clients": "`service`",
     },
     "services": {
         "end": "`lifecycle: job`",
-        "clients": "`service`",
+        "pod-templates": "several podSets in a copy",
+        "leader": "several leaders in a copy",
+        "pods-a-copy": "several pods in a copy",
+        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
+        "missing-pods": "`minReplicas` of a group or podSet",
+        "pod-names": "`hosts`",
         "autoscale": "`autoscale`",
         "rollout": "`rollout`",
-        "new-versions": "new versions of pods with ranks",
-        "pod-templates": "podSets of a copy",
-        "leader": "pods of a first podSet beside another one",
-        "pods-a-copy": "pods of a copy",
-        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
+        "new-versions": "a new version of ranks by itself",
+    },
+    "operators": {
+        "pod-templates": "podSets of a gang",
+        "one-launcher": "gangs without a launcher, or with groups",
         "missing-pods": "`minReplicas` of a podSet or group",
-        "pod-names": "`hosts`",
-        "barrier": "`barrier`",
     },
 }
 """Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
 
-COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
+SERVICES = {
+    "lws": "LeaderWorkerSet",
+    "statefulset": "StatefulSet",
+    "deployment": "Deployment",
+    "podcliqueset": "PodCliqueSet",
+}
+"""Kinds of services, which the scheduler places like those that exist already."""
+
+COMPONENTS = {
+    "jobset": "JobSet",
+    "lws": "LeaderWorkerSet",
+    "kubernetes": "Kubernetes",
+    "trainer": "Trainer",
+    "mpiOperator": "mpi-operator",
+}
 """Components other than the scheduler that bound what it supports."""
 
 UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "Jobs", "level-count": "levels"}
@@ -146,17 +155,31 @@ def pages() -> dict[Path, dict[str, str]]:
     tables = {
         mark: table(["feature", *heads, "code"], (_row(feature, title, backends) for feature, title in rows.items()))
         for mark, rows in TABLES.items()
-        if mark not in ("lifecycle", "services")
+        if mark not in ("lifecycle", "services", "operators")
     }
-    tables["kinds"] += "".join(
-        "\n| " + " | ".join((title, *(_existing_cell(each, f"place-{kind}") for each in backends), "F740")) + " |"
-        for kind, title in PLACED_NAMES.items()
-    )
+    placed = ((title, *_placed(kind, backends), PLACING[f"place-{kind}"].code) for kind, title in WRITTEN.items())
+    tables["kinds"] += "\n" + "\n".join(table((), placed).splitlines()[2:])
     tables["services"] = table(
-        ["feature", *SERVICE_NAMES.values(), "code"],
+        ["feature", *SERVICES.values(), "code"],
         (
-            (title, *(_service_cell(feature, kind) for kind in SERVICE_NAMES), FEATURES[feature].code)
+            (title, *(_of_kind(feature, kind) for kind in SERVICES), FEATURES[feature].code)
             for feature, title in TABLES["services"].items()
+        ),
+    )
+    operated = {**TABLES["operators"], **TABLES["lifecycle"]}
+    tables["operators"] = table(
+        ["feature", *OPERATED_NAMES.values(), "code"],
+        (
+            (title, *(_of_kind(feature, kind) for kind in OPERATED_NAMES), FEATURES[feature].code)
+            for feature, title in operated.items()
+        ),
+    )
+    tables["operators-losses"] = table(
+        ["workload kind", "feature", "supported", "reason"],
+        (
+            (called, *row[1:])
+            for kind, called in OPERATED_NAMES.items()
+            for row in _losses(KINDS[kind].SUPPORT, called, kind)
         ),
     )
     tables["lifecycle"] = table(
@@ -179,10 +202,19 @@ def pages() -> dict[Path, dict[str, str]]:
     return {MATRIX: tables, **own}
 
 
-def _service_cell(feature: str, kind: str) -> str:
-    """A kind without a row for a feature never needs it."""
+WRITTEN = {**SERVICES, SINGLE_PODS: SERVICES["deployment"], **OPERATED_NAMES}
+del WRITTEN["deployment"]
+
+
+def _placed(kind: str, backends: Sequence[Backend]) -> Iterator[str]:
+    """Whether each scheduler places a kind that bayplan writes."""
+    return (_existing_cell(each, f"place-{kind}") for each in backends)
+
+
+def _of_kind(feature: str, kind: str) -> str:
+    """The support of a kind; a dash if it never needs the feature."""
     rows = [row for row in KINDS[kind].SUPPORT if row.feature == feature]
-    return summed(rows, kind, _unit(feature)) if rows else "yes"
+    return summed(rows, kind, _unit(feature)) if rows else "-"
 
 
 def page(path: Path, text: str) -> str:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-BESIDE = ("examples", "argocd-plugin", "kustomize-plugin", "benchmarks/results.md", "CONTRIBUTING.md", "SECURITY.md")
+BESIDE = (
+    *("examples", "argocd-plugin", "kustomize-plugin", "CONTRIBUTING.md", "SECURITY.md"),
+    *("benchmarks/results.md", "benchmarks/intents.md", "benchmarks/intents"),
+)
 """Files and folders outside `docs/` that belong to the site."""
 
 TABS = ("README.md", "tutorials", "how-to", "reference", "explanation")

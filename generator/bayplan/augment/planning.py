@@ -230,7 +230,6 @@ def _planned(
         references.check,
         references.check_levels,
         accelerators.check,
-        references.check_pending,
         attachments.check,
     )
     findings = tuple(each for check in checks for each in check(unbuilt, cluster.topology))

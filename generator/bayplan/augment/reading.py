@@ -31,6 +31,7 @@ from bayplan.kube.objects import (
     name,
     named,
     namespace,
+    number_in,
     pod_templates,
     text,
     title,
@@ -133,9 +134,10 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
             continue  # it counts as an occupant
         elif (group(one), kind(one)) in WORKLOADS:
-            scaled = _scaled(one, request.objects)
-            read = WORKLOADS[group(one), kind(one)](scaled, request.objects)
+            copies, scaled = _copies(one), _scaled(one, request.objects)
+            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
             templates = read.value or _lenient(scaled, request.objects)
+            templates = templates._replace(gangs=copies) if templates and copies else templates
             if templates and grove.is_grove(one):
                 cliques, groups = grove.made(scaled, request.objects, cluster.topology)
                 pods += (each for clique in cliques for each in _pods(clique, cluster))
@@ -281,6 +283,25 @@ def _scaled(one: Object, objects: Sequence[Object]) -> Object:
     return one
 
 
+def _copies(one: Object) -> int:
+    """How many copies of a gang a Job of bayplan makes, each of which fails by itself; 0 of another object."""
+    ours = kind(one) == "Job" and GANG_LABEL in mapping(one.data, "metadata", "labels")
+    apart = get(one.data, "spec", "backoffLimitPerIndex") is not None
+    return (number_in(one.data, "spec", "completions") or 0) if ours and apart else 0
+
+
+def _one_copy(one: Object) -> Object:
+    """The Job with the pod of one copy."""
+    return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "parallelism": 1, "completions": 1}})
+
+
+def _at_once(members: Sequence[Member], objects: Sequence[Object]) -> int | None:
+    """How many copies run at the same time, if one Job makes them and limits them."""
+    made = next((one for one in objects if one.route == members[0].found.workload.route), None)
+    most = number_in(made.data, "spec", "parallelism") if made and _copies(made) else None
+    return most if made and most and most < _copies(made) else None
+
+
 def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]:
     """The podSet instances of a workload; if several gangs have the same templates, those of each gang."""
     for number in range(templates.gangs):
@@ -290,7 +311,8 @@ def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]
             own = "-".join(filter(None, (str(labels.get(GROUP_LABEL, "")), str(labels.get(POD_SET_LABEL, "")))))
             called = own if POD_SET_LABEL in labels else slot.name
             if templates.gangs > 1:
-                labelled = {**labels, GANG_LABEL: f"{name(templates.placed)}-{number}"}
+                base = labels.get(GANG_LABEL) if _copies(templates.placed) else name(templates.placed)
+                labelled = {**labels, GANG_LABEL: f"{base}-{number}"}
                 template = {**template, "metadata": {**mapping(template, "metadata"), "labels": labelled}}
             spec = mapping(template, "spec")
             pods = with_own_cards(PodSet(called), spec, namespace(templates.placed), cluster)
@@ -602,6 +624,7 @@ def _built(flow: Flow, cluster: Cluster, namespace: str, objects: Sequence[Objec
             after,
             whole.placement,
             lifecycle="service" if all(kind(each.found.workload) in SERVERS for each in members) else "job",
+            at_once=_at_once(members, objects),
             rendezvous="none",
             compute_domain="never",
             groups=whole.groups,
@@ -639,7 +662,7 @@ def _copy_of(before: Gang, gang: Gang, copies: Sequence[str]) -> Gang | None:
         at_once = len(copies) - copies.index(gang.depends_on[0]) if waits else 0
         if before.depends_on or at_once != (before.at_once or len(copies)):
             return None
-    elif before.at_once is not None:
+    elif before.at_once != gang.at_once:
         return None
     return before._replace(name=name, replicas=len(copies) + 1, at_once=at_once)
 
@@ -789,7 +812,9 @@ def _workloads(flow: Flow, plan: Plan) -> Iterator[Workload]:
         for each in members:
             what = _kind(each.found.workload)
             family = what in ("pods", "job") and each.found.label(GANG_LABEL)
-            key = what, called if family else name(each.found.workload)
+            made = text(each.found.workload.data, "metadata", "labels", GANG_LABEL)
+            base = made if _copies(each.found.workload) else called
+            key = what, base if family else name(each.found.workload)
             owned.setdefault(key, {})[called] = gangs[called]
     for (what, called), own in owned.items():
         yield Workload(what, called, tuple(own.values()))

@@ -34,9 +34,8 @@ def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterat
 
 def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """W630 to W636. Loaded only if a pod has a fabric or a template, or a namespace declares what it allows."""
-    special = any(
-        place.pods.fabric or place.pods.template or has_own_fields(place.pods) for place in pod_sets(definition)
-    )
+    judged = (place.pods for place in pod_sets(definition))
+    special = any(pods.fabric or pods.template or has_own_fields(pods) for pods in judged)
     if special or cluster.namespaces or any(pool.template for pool in cluster.pools):
         from bayplan.checks import security
 
@@ -62,6 +61,7 @@ def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_naming,
     workflow.check_structure,
+    workflow.check_matrix,
     workflow.check_dependencies,
     workflow.check_services,
     workflow.check_hosts,
@@ -92,7 +92,6 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     references.check,
     references.check_levels,
     accelerators.check,
-    references.check_pending,
     templates.check_cards,
     attachments.check,
     check_address_room,

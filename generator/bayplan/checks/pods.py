@@ -1,4 +1,4 @@
-"""Checks of a podSet's volumes, variables, probes and other containers: what Kubernetes refuses, and what would get lost.
+"""Checks of a podSet's volumes, variables, probes and other containers.
 
 The rules are those of Kubernetes 1.37 (`pkg/apis/core/validation/validation.go`), unless a docstring names another
 source.
@@ -350,7 +350,7 @@ def _conflicts(place: Place) -> Iterator[Diagnostic]:
         if each.get("name") in names:
             message = f'the template has a volume "{each["name"]}", which is the name of one of `volumes`'
             yield error("W344", (*at, "volumes", number, "name"), message, hint="rename it")
-    main = next(iter(own.get("containers", ())), {})
+    main: Mapping[str, Any] = next(iter(own.get("containers", ())), {})
     for number, each in enumerate(items(template, "containers")):
         if each.get("name", container_name(pods)) != container_name(pods):
             continue

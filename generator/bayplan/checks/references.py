@@ -151,16 +151,3 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
     """Whether `one` is coarser than `other` in every pool that has both. False if no pool has both."""
     both = [pool for pool in pools if one and other and pool.level(one) and pool.level(other)]
     return bool(both) and all(pool.depth(one) < pool.depth(other) for pool in both)
-
-
-# What the formats can express and bayplan does not support yet is an error.
-
-WORKLOADS = ("mpijob", "trainjob")
-
-
-def check_pending(workflow: Workflow, _: ClusterTopology) -> Iterator[Diagnostic]:
-    """W396."""
-    for index, gang in enumerate(workflow.gangs):
-        if gang.workload in WORKLOADS:
-            message = f"bayplan does not support `workload: {gang.workload}` yet"
-            yield error("W396", (*GANGS, index, "workload"), message, hint="set jobset, job, pods or volcano-job")

@@ -49,11 +49,8 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     namespace = topology.namespaces.get(name)
     strict = namespace is not None and namespace.pod_security not in ("", PRIVILEGED)
     every = strict or any(pool.template for pool in topology.pools)
-    judged = [
-        place
-        for place in pod_sets(workflow)
-        if every or place.pods.fabric or place.pods.template or written(place.pods)
-    ]
+    every = every or topology.platform == OPENSHIFT
+    judged = [place for place in pod_sets(workflow) if every or place.pods.fabric or place.pods.template]
     if not judged:
         return
     for pod in _pods(workflow, topology, judged, name):

@@ -83,7 +83,7 @@ def cards(code: str, spec: Mapping[str, Any], route: Route, topology: ClusterTop
         for name, _, at in _amounts(owner, place):
             if name in counted:
                 message = (
-                    f'a template cannot request "{name}", which is a resource of the accelerator "{counted[name]}"'
+                    f'only `accelerator` can request "{name}", which is a resource of the accelerator "{counted[name]}"'
                 )
                 hint = f"set `accelerator: {{name: {counted[name]}, count: ...}}` on the podSet instead"
                 yield error(code, at, message, hint=hint)
@@ -197,6 +197,10 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
         spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
         if not any(_lists(POD_SET[1], spec, at)):
             yield from cards("W331", spec, at, topology)
+        for number, each in enumerate(place.pods.sidecars):
+            own = {"containers": [{"resources": {"limits": each.resources}}]}
+            for found in cards("W331", own, (), topology):
+                yield found._replace(route=(*place.route, "sidecars", number, "resources", found.route[-1]))
 
 
 def _marks(code: str, marks: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:

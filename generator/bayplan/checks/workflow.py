@@ -11,6 +11,7 @@ from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
+from bayplan.kube.ranks import user_names
 from bayplan.model.encoding import camel_case
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
@@ -41,10 +42,11 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
     for owner in owners(workflow):
         if isinstance(owner.node, Gang) and (owner.node.at_once or 0) > owner.node.replicas:
             copies, at_once = owner.node.replicas, owner.node.at_once
+            key, more = ("matrix", "add values to `matrix`") if owner.node.matrix else ("replicas", "add `replicas`")
             message = (
-                f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`replicas`)"
+                f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`{key}`)"
             )
-            yield error("S211", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or add `replicas`")
+            yield error("S211", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or {more}")
         yield from _holds(owner)
         yield from _size(owner)
         group = owner.node
@@ -59,6 +61,18 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
     if total > MOST_PODS:
         message = f"the workflow has {total} pods; bayplan plans at most {MOST_PODS}"
         yield error("W309", ("workflow", "spec", "gangs"), message, hint="check all `replicas`: they multiply")
+
+
+def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W357: a variable of the matrix that a podSet sets too."""
+    for place in pod_sets(workflow):
+        gang = place.owner.gang
+        both = [name for name in (gang.rows[0] if gang.rows else {}) if name in user_names(place.pods)]
+        for name in both:
+            at: Route = (*place.route, "env", name) if name in place.pods.env else (*place.route, "template")
+            message = f'podSet "{place.pods.name}" sets {name}, which the matrix of gang "{gang.name}" gives each copy'
+            note = Note("the matrix is here", (*place.owner.route[: len(GANGS) + 1], "matrix"))
+            yield error("W357", at, message, hint=f"remove {name} from one of the two", notes=(note,))
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:

@@ -18,7 +18,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.planning.selection import Given
 from bayplan.report import Batch
-from bayplan.text.document import Document
+from bayplan.text.document import Document, read_text
 from bayplan.text.source import text_of
 
 # Workflow files -> documents. A format may read files in the same folder, and render templates in another process.
@@ -36,8 +36,35 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
     folder = "" if path == "-" else os.path.dirname(path)
     source = source._replace(read_file=lambda beside: read_beside(folder, beside), render=render)
     read = documents(name, raw.value, "workflow", source)
+    if b"matrix" in raw.value and read.value:
+        read = with_tables(read.value, folder)
     unread = Document(name, text_of(raw.value) if read.diagnostics else "", 0, None)
     return read.value or (), Batch(read.diagnostics, {"workflow": read.value[0] if read.value else unread})
+
+
+def with_tables(documents: Sequence[Document], folder: str) -> Outcome[tuple[Document, ...]]:
+    """The documents with the CSV files that a `matrix` of theirs names. R103, R104, R134, R135."""
+    from bayplan.workflows import matrix
+
+    read: list[Document] = []
+    found: list[Diagnostic] = []
+    for document in documents:
+        tables: dict[str, Document] = {}
+        for path, route in matrix.files(document.data):
+            raw = read_beside(folder, path)
+            text = read_text(raw.value, matrix.subject(path)) if raw.value is not None else Outcome("", raw.diagnostics)
+            name = os.path.join(folder, path)
+            found += (
+                each._replace(route=("workflow", *route), message=_of_table(each, name)) for each in text.diagnostics
+            )
+            tables[matrix.subject(path)] = Document(name, text.value or "", 0, None)
+        read.append(document._replace(beside=tables) if tables else document)
+    return Outcome(None if found else tuple(read), tuple(found))
+
+
+def _of_table(found: Diagnostic, name: str) -> str:
+    """The message of an error in a file that has no text, at the place that names the file."""
+    return found.message if '"' in found.message else f'"{name}": {found.message}'
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -62,7 +89,9 @@ class Inputs(NamedTuple):
     def sources(self, workflow: Document | None = None) -> dict[str, Document]:
         """Subject -> document, of one workflow."""
         pairs = {"workflow": workflow, "topology": self.topology}
-        return {**self.beside, **{subject: document for subject, document in pairs.items() if document is not None}}
+        named = workflow.beside if workflow else {}
+        present = {subject: document for subject, document in pairs.items() if document is not None}
+        return {**self.beside, **named, **present}
 
     def context(self, topology: ClusterTopology | None = None) -> Context:
         """The context for reading a workflow."""
@@ -288,5 +317,5 @@ def _unreadable(folder: str, path: str, why: str) -> Diagnostic:
     except (OSError, ValueError):
         names = []
     where = f"the folder {folder}" if folder else "the current folder"
-    hint = did_you_mean(path, names) or f"a localpath is relative to {where}"
+    hint = did_you_mean(path, names) or f"the path is relative to {where}"
     return error("R134", (), f'"{path}" cannot be read: {why}', hint=hint)

@@ -1,7 +1,10 @@
 #!/bin/sh
-# Runs an MPI launcher such as mpirun in the first pod, on all pods, without an operator. The image needs sshd, ssh and
-# ssh-keygen. Every pod has an sshd. The others join the first one through ssh, stay connected until the launcher ends,
-# and exit with its status. The first pod makes the hostfile from those that joined.
+# Runs an MPI launcher such as mpirun in the first pod, on all pods. The image needs sshd, ssh and ssh-keygen. Every pod
+# has an sshd. The others join the first one through ssh, stay connected until the launcher ends, and exit with its
+# status. The first pod makes the hostfile from those that joined.
+#
+# mpi-operator makes the key, and sets K_MPI_JOB_ROLE. It may start the launcher again, so that its workers join again
+# until it deletes them.
 #
 #   launch COMMAND...        in every pod; the command runs in the first one
 #   launch --session FOLDER  for each ssh connection, called by sshd
@@ -28,7 +31,7 @@ fi
 eval "${MPI_BEFORE:-}" # what every pod does first; ranks get the variables that it exports
 
 set +e -u
-mpi_keys=/etc/mpi/ssh mpi_limit=${MPI_START_SECONDS:-1800} mpi_signals='HUP INT QUIT TERM USR1 USR2' mpi_daemon=''
+mpi_keys=/etc/mpi-launcher/ssh mpi_limit=${MPI_START_SECONDS:-1800} mpi_signals='HUP INT QUIT TERM USR1 USR2' mpi_daemon=''
 # The same folder in every pod: launchers start programs as a tree, so ssh of other pods has the settings of the first.
 mpi_folder=${MPI_FOLDER:-/tmp}/mpi
 rm -rf "$mpi_folder" && mkdir -m 700 "$mpi_folder" || exit 1
@@ -69,7 +72,7 @@ start_daemon() {
     fi
   done
   # One key pair identifies users and hosts, so that pods accept and trust only each other.
-  (umask 077 && cat "$mpi_keys/ssh-privatekey" > "$mpi_folder/key")
+  (umask 077 && cat "$mpi_keys"/ssh-privatekey "$mpi_keys"/id_rsa > "$mpi_folder/key" 2> "$mpi_folder/errors")
   if ! mpi_public=$(ssh-keygen -y -f "$mpi_folder/key"); then
     say "$mpi_keys has no key: create the Secret of the volume mpi-ssh, with ssh-privatekey and ssh-publickey"
     end 1
@@ -106,7 +109,7 @@ END
   [ "$(id -u)" != 0 ] || mkdir -p /run/sshd # sshd of root needs it, and images without an init lack it
   "$(cat "$mpi_folder/sshd")" -D -e -f "$mpi_folder/sshd_config" &
   mpi_daemon=$!
-  mpi_until=$(($(date +%s) + mpi_limit))
+  wait_again
   # With `hostNetwork`, the sshd of another pod on the node may answer, and that of this pod ends.
   while :; do
     mpi_said=$(ssh -n -F "$mpi_folder/ssh_config" "$MPI_ADDRESS" 'echo $NODE_RANK' 2> "$mpi_folder/errors")
@@ -115,6 +118,8 @@ END
     sleep 1
   done
 }
+
+wait_again() { mpi_until=$(($(date +%s) + mpi_limit)); }
 
 go_on() { # ends with a reason if sshd has ended or the time is over
   if ! kill -0 "$mpi_daemon" 2> /dev/null; then
@@ -127,11 +132,14 @@ go_on() { # ends with a reason if sshd has ended or the time is over
 }
 
 if [ "$NODE_RANK" != 0 ]; then
-  trap : $mpi_signals # the launcher passes signals on to its ranks, so this pod stays until the launcher ends
+  # The launcher passes signals on to its ranks, so this pod stays until the launcher ends.
+  mpi_deleted=''
+  trap mpi_deleted=1 $mpi_signals
   start_daemon
-  while :; do
+  while [ -z "${K_MPI_JOB_ROLE:-}" ] || [ -z "$mpi_deleted" ]; do
     mpi_said=$(ssh -n -F "$mpi_folder/ssh_config" "$MASTER_ADDR" "join $NODE_RANK $MPI_ADDRESS" 2> "$mpi_folder/errors")
-    case $mpi_said in
+    case ${K_MPI_JOB_ROLE:-}$mpi_said in
+    worker*joined*) wait_again ;;
     *ended*) end "${mpi_said##*ended }" ;;
     *joined*)
       say "lost the connection to the first pod, $MASTER_ADDR"
@@ -141,6 +149,7 @@ if [ "$NODE_RANK" != 0 ]; then
     go_on "cannot reach the first pod, $MASTER_ADDR, for $mpi_limit seconds: $(cat "$mpi_folder/errors")"
     sleep 2
   done
+  end 0
 fi
 
 mkdir "$mpi_folder/pods"

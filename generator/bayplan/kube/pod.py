@@ -385,10 +385,10 @@ def _fills(spec: PodSet, pool: Pool | None) -> bool:
     return spec.whole_node or (pool is not None and 2 * cards > pool.node.accelerators)
 
 
-MPI_SCRIPT = "/etc/mpi/launch"
+MPI_SCRIPT = "/etc/mpi-launcher/launch"
 """Where pods with `launcher: mpi` have the script `mpi.sh`."""
 
-MPI_KEYS = "/etc/mpi/ssh"
+MPI_KEYS = "/etc/mpi-launcher/ssh"
 """Where they have the Secret with their ssh key."""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 
@@ -129,13 +130,12 @@ def _container(path: Path, container: Mapping[str, Any], adds: frozenset[str]) -
             yield Breach((*path, "ports", number, "hostPort"), "a hostPort")
     lifecycle = container.get("lifecycle")
     hooks = lifecycle if isinstance(lifecycle, Mapping) else {}
-    asked = [((key,), container.get(key)) for key in PROBES]
+    asked: list[tuple[Path, Any]] = [((key,), container.get(key)) for key in PROBES]
     asked += [(("lifecycle", key), hooks.get(key)) for key in ("postStart", "preStop")]
     for place, handler in asked:
-        for kind in ("httpGet", "tcpSocket") if isinstance(handler, Mapping) else ():
-            action = handler.get(kind)
-            if isinstance(action, Mapping) and action.get("host"):
-                yield Breach((*path, *place, kind, "host"), "a probe or hook of another host")
+        for kind in ("httpGet", "tcpSocket"):
+            if get(handler, kind, "host"):
+                yield Breach((*path, *place, kind, "host"), "a probe or hook with a host")
 
 
 def _restricted(spec: Mapping[str, Any]) -> Iterator[Breach]:

@@ -43,7 +43,7 @@ def own_fields(
     texts = [each for each in (*command, *spec.args, *(each.get("value") for each in env)) if isinstance(each, str)]
     taken = user_names(spec)
     return tuple(
-        {"name": name, **_value(path)}
+        {"name": name, **field(path)}
         for name, path in {NAMESPACE_VARIABLE: "metadata.namespace", **fields}.items()
         if name not in taken and any(f"$({name})" in each for each in texts)
     )
@@ -150,12 +150,22 @@ def local_address(address: str) -> dict[str, Any]:
     """
     if address:
         return {"name": "PET_LOCAL_ADDR", "value": address.partition("/")[0]}
-    return {"name": "PET_LOCAL_ADDR", **_value("status.podIP")}
+    return {"name": "PET_LOCAL_ADDR", **field("status.podIP")}
+
+
+def field(path: str) -> dict[str, Any]:
+    """The value of an entry that is a field of the pod."""
+    return {"valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def literal_value(value: str) -> str:
+    """The value of an entry in which Kubernetes expands nothing (`third_party/forked/golang/expansion`, 1.37)."""
+    return value.replace("$", "$$") if "$(" in value or "$$" in value else value
 
 
 def _value(own: Slot | int | str) -> dict[str, Any]:
     if isinstance(own, str):
-        return {"valueFrom": {"fieldRef": {"fieldPath": own}}}
+        return field(own)
     return {"value": own if isinstance(own, Slot) else str(own)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 
@@ -16,6 +16,13 @@ def quote(text: str) -> str:
 def operand(path: str) -> str:
     """A file or folder as one word of a shell that no command reads as an option."""
     return quote(f"./{path}" if path.startswith("-") else path)
+
+
+def table_of_rows(index: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Lines of shell that set the variables of the row whose number a variable has. They run in any POSIX shell."""
+    settings = (" ".join(f"{name}={quote(value) if value else ''}" for name, value in row.items()) for row in rows)
+    lines = (f"{number}) {assigned} ;;\n" for number, assigned in enumerate(settings))
+    return f"case ${index} in\n{''.join(lines)}esac\nexport {' '.join(rows[0])}\n"
 
 
 RUN = "; ".join(

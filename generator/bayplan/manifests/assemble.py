@@ -12,7 +12,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
     GANG_LABEL,
     GROUP_LABEL,
+    INDEX_FIELD,
     KINDS,
+    MPIJOB,
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
@@ -46,18 +48,29 @@ from bayplan.kube.pod import (
     template,
     without_idle_movers,
 )
-from bayplan.kube.ranks import arithmetic, full_name, local_address, own_fields, rank_env, user_names
+from bayplan.kube.ranks import (
+    arithmetic,
+    field,
+    full_name,
+    literal_value,
+    local_address,
+    own_fields,
+    rank_env,
+    user_names,
+)
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
-from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
+from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, Service
+from bayplan.model.workflow import Binary, Container, PodSet, Service, Variable
 from bayplan.planning.bind import gang_name
 
 BARRIER_VOLUME = "bayplan-barrier"
 
 COPY = "BARRIER_GROUP"
 """The variable with the number of a pod's folded group instance."""
+
+LOCALHOST = "localhost"
 
 CHANNEL = "compute-domain"
 """The name of a pod's claim on its ComputeDomain channel."""
@@ -110,24 +123,59 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
         _channel(pods),
-        _launcher(plan, pods),
+        _launcher(context, pods),
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         _uploads(pods),
         ranked,
+        _variables(gang, pods),
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
     parts = parts._replace(env=(*own_fields(pods.spec, command, parts.env, context.kind.FIELDS), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
-    return Piece(without_idle_movers(template(pods.spec, pool, parts, command)), owner, marks.job)
+    spec = _with_variables(gang, pods.spec)
+    if gang.copies > 1 and gang.gang.rows:
+        from bayplan.manifests import matrix
+
+        behind = matrix.started((*command, *spec.args), parts.env, gang.columns)
+        parts = combine(parts, matrix.mounted(gang))._replace(env=behind.env)
+        spec, command = spec._replace(args=()), behind.command
+    return Piece(without_idle_movers(template(spec, pool, parts, command)), owner, marks.job)
+
+
+def _variables(gang: GangPlan, pods: Pods) -> PodParts:
+    """The variables of a copy, without those that the user sets."""
+    taken = user_names(pods.spec)
+    index = [{"name": GANG_INDEX, **field(INDEX_FIELD)}] if gang.copies > 1 else []
+    literal = [{"name": name, "value": literal_value(value)} for name, value in gang.variables.items()]
+    return PodParts(env=tuple(each for each in (*index, *literal) if each["name"] not in taken))
+
+
+def _with_variables(gang: GangPlan, spec: PodSet) -> PodSet:
+    """The podSet whose other containers have the variables of a copy too."""
+    if not (gang.variables and (spec.init_containers or spec.sidecars)):
+        return spec
+    own: dict[str, str | Variable] = {name: literal_value(value) for name, value in gang.variables.items()}
+    if gang.copies > 1:
+        own[GANG_INDEX] = Variable(field=INDEX_FIELD)
+
+    def filled(each: Container) -> Container:
+        return each._replace(env={**own, **each.env})
+
+    return spec._replace(
+        init_containers=tuple(map(filled, spec.init_containers)), sidecars=tuple(map(filled, spec.sidecars))
+    )
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
-    unit = pods.name.removesuffix(pods.spec.name).removesuffix("-")
-    group = {GROUP_LABEL: unit} if unit else {}
+    """Those of the workflow, and the names of gang, group and podSet. The parts of an MPIJob have their own names."""
+    unit = pods.name.removesuffix(f"-{pods.spec.name}")
+    inside = unit != pods.name
+    group = {GROUP_LABEL: unit} if inside else {}
+    called = pods.spec.name if inside else pods.name
     name = client_service_name(plan, gang)
     client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
-    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name, **client}
+    return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: called, **client}
 
 
 def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:
@@ -173,16 +221,19 @@ def _channel(pods: Pods) -> PodParts:
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
 
 
-def _launcher(plan: Plan, pods: Pods) -> PodParts:
-    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`).
+def _launcher(context: WorkloadContext, pods: Pods) -> PodParts:
+    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`). mpi-operator adds the key itself.
 
     A pod without the Secret starts, and its log says what is missing. One that waited for it would hold its node.
     """
     if not pods.spec.launcher:
         return PodParts()
-    secret = {"secretName": mpi_secret_name(plan), "optional": True}
+    address = {"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    if context.workload.kind == MPIJOB:
+        return PodParts(env=(address,))
+    secret = {"secretName": mpi_secret_name(context.plan), "optional": True}
     return PodParts(
-        env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
+        env=(address,),
         volumes=({"name": "mpi-ssh", "secret": secret},),
         mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
     )
@@ -221,6 +272,8 @@ def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodPart
     ranks = pods.ranks
     if ranks is None:
         return PodParts(), pods.spec.command
+    if own.copies > 1:  # each pod is the only one of its rendezvous
+        return PodParts(env=rank_env(pods, ranks, LOCALHOST, 0, None).env), pods.spec.command
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
     numbers = context.kind.numbers(own, pods) if pods.route in context.shelled and pods.total > 1 else None
@@ -357,6 +410,10 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
+        if gang.copies > 1 and gang.gang.rows:
+            from bayplan.manifests import matrix
+
+            yield matrix.config_map(plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
         if gang.gang.service and gang.copy == 0:

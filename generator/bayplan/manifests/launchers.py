@@ -12,7 +12,8 @@ from typing import Any
 
 from bayplan.core.package_data import table
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import KINDS, SBATCH, barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, barriers
+from bayplan.kube.kinds.mpijob import WORKER
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
     BARRIER_SCRIPT,
@@ -65,7 +66,7 @@ def _lost(gang: GangPlan, kind: str) -> bool:
 
 def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> GangPlan:
     def with_programs(pods: Pods) -> Pods:
-        spec = _with_launcher(pods.spec) if pods.spec.launcher else pods.spec
+        spec = _with_launcher(pods.spec, kind == MPIJOB and pods.name == WORKER) if pods.spec.launcher else pods.spec
         pool = plan.topology.pool(pods.pool)
         if pool and any(spec.data):
             spec = _with_data(plan, spec, pool)
@@ -79,10 +80,11 @@ def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> Gan
     return gang._replace(root=edit_unit(gang.root, pods=with_programs))
 
 
-def _with_launcher(spec: PodSet) -> PodSet:
-    """The podSet with the MPI launcher before its command."""
+def _with_launcher(spec: PodSet, joins: bool) -> PodSet:
+    """The podSet with the MPI launcher before its command. `joins`: no pod of it runs the command."""
     return spec._replace(
-        command=("sh", MPI_SCRIPT, *spec.command),
+        command=("sh", MPI_SCRIPT, *(() if joins else spec.command)),
+        args=() if joins else spec.args,
         files={**spec.files, MPI_SCRIPT: table("kube", "mpi.sh")},
         env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
     )

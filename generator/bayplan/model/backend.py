@@ -101,6 +101,10 @@ class Feature(NamedTuple):
     firm: bool = False
 
 
+LIMITED, UNLIMITED = "limited-copies", "unlimited-copies"
+"""Features of schedulers for which one Indexed Job, or one job array of Slurm, makes all copies of a gang. Without an
+exact row, each copy has objects of its own. Only approximate rows are reported."""
+
 FEATURES: Mapping[str, Feature] = {
     "gang": Feature("gangs that start as a whole", "pods", "F615"),
     "group-depth": Feature("nested groups with a level each", "nested levels", "F638"),
@@ -164,7 +168,10 @@ FEATURES: Mapping[str, Feature] = {
     "leader": Feature("a first podSet of several pods beside another one", "pods", "F770", True),
     "separate-ranks": Feature("ranks in each of several groups (`rendezvous: group`)", code="F770", firm=True),
     "missing-pods": Feature("copies that start without some pods (`minReplicas`)", code="F772", firm=True),
+    "one-launcher": Feature("gangs other than one podSet with a launcher", code="F781", firm=True),
     "adopt": Feature("cleanup by adoption (`cleanup: adopt`)", code="F621"),
+    LIMITED: Feature("one object for all copies of a gang, with `atOnce`", "copies", "F768"),
+    UNLIMITED: Feature("one object for all copies of a gang", "copies", "F768"),
 }
 """Every feature that a plan may need from any scheduler: one row of `bayplan schedulers` each. The `FEATURES` of a
 backend have those that concern only this scheduler, such as the length of a name that it derives."""

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
-from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow, serves
 
 MOST_PODS = 1_000_000
 """Ten times the largest known Kubernetes clusters: a larger number is a typing error."""
@@ -107,8 +107,17 @@ class ComputeDomain(NamedTuple):
     route: Route
 
 
+GANG_INDEX, GANG_COUNT = "GANG_INDEX", "GANG_COUNT"
+"""Variables of the copies of a gang: the number of the copy, from 0, and how many copies there are."""
+
+
 class GangPlan(NamedTuple):
-    """One copy of one gang. All its objects have names that start with `name`."""
+    """One copy of one gang. All its objects have names that start with `name`.
+
+    `copies`: how many copies are folded into this one, because one object makes all of them; then `name` has no number,
+    and only the index of a pod or of a task says which copy it is. A folded gang in Kubernetes is a podSet with a pod
+    for each copy, of which one is enough to start.
+    """
 
     name: str
     gang: Gang
@@ -118,6 +127,22 @@ class GangPlan(NamedTuple):
     compute_domains: tuple[ComputeDomain, ...] = ()
     after: tuple[str, ...] = ()  # object names of the gangs that must complete first
     previous: str = ""  # object name of the copy that must end first (`atOnce`); empty: of none
+    copies: int = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variables of the gang's matrix."""
+        return tuple(self.gang.rows[0]) if self.gang.rows else ()
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The variables that all containers of this copy have beside those of their podSet; none of a single copy, and
+        none of services, whose copies come from one pod template."""
+        if serves(self.gang) or (self.gang.replicas == 1 and not self.gang.rows):
+            return {}
+        index = {} if self.copies > 1 else {GANG_INDEX: str(self.copy)}
+        own = self.gang.rows[self.copy] if self.gang.rows and self.copies == 1 else {}
+        return {**index, GANG_COUNT: str(self.gang.replicas), **own}
 
 
 # Amounts of a node are thousandths. Besides Kubernetes resource names there are `accelerator:NAME` (cards),

@@ -16,7 +16,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "koordinator": ("1.7", "1.8"),
     "trainer": ("2.2", "2.3"),
     "grove": ("0.1",),
-    "mpiOperator": ("0.6",),
+    "mpiOperator": ("0.6", "0.7", "0.8"),
     "slurm": ("24.11", "25.05", "25.11"),
     "slurmBridge": ("1.0", "1.1", "1.2"),
     "sunk": ("7.6", "8.1", "8.2"),

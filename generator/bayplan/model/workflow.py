@@ -288,8 +288,23 @@ class Service(NamedTuple):
     type: str = "ClusterIP"
 
 
+class Trainer(NamedTuple):
+    """The runtime of a TrainJob that others wrote."""
+
+    runtime: str
+    kind: str = "ClusterTrainingRuntime"  # or TrainingRuntime
+
+
+def _as_written(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping in the order of the file."""
+    return dict(data)
+
+
 class Gang(NamedTuple):
-    """Pods that start all or none."""
+    """Pods that start all or none.
+
+    `rows`: the variables of each copy, which `matrix` gives it; then `replicas` is their number.
+    """
 
     name: str
     depends_on: tuple[str, ...] = ()
@@ -299,7 +314,10 @@ class Gang(NamedTuple):
     rollout: Rollout | None = None
     autoscale: Autoscale | None = None
     service: Service | None = None
+    trainer: Trainer | None = None
     replicas: int = 1
+    matrix: Annotated[Mapping[str, Any], Encoded(read=_as_written)] = {}
+    rows: Annotated[tuple[Mapping[str, str], ...], Encoded("")] = ()
     at_once: int | None = None
     rendezvous: str = "gang"  # gang | group | none
     barrier: str = "none"  # none | gang | group

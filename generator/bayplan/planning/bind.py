@@ -20,8 +20,12 @@ from bayplan.planning.pools import gang_pools
 
 def gang_name(workflow: Workflow, gang: Gang, copy: int) -> str:
     """The object name of one copy of a gang."""
-    base = workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
-    return f"{base}-{copy}" if gang.replicas > 1 else base
+    return f"{base_name(workflow, gang)}-{copy}" if gang.replicas > 1 else base_name(workflow, gang)
+
+
+def base_name(workflow: Workflow, gang: Gang) -> str:
+    """The object name of a gang without copies, or of all copies together."""
+    return workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
 
 
 def joined(*parts: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.kinds import CONTROLLED, GROVE, SINGLE
+from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
@@ -160,7 +160,7 @@ def own_templates(workload: Workload) -> WorkloadTemplates:
     """The pod templates of a workload to write, as if it were there already."""
     gang = workload.gangs[0]
     slots = tuple(TemplateSlot(pods.spec.name, (), pods.total) for pods in all_pods(gang.root))
-    copies = max(len(workload.gangs), 2 if varies(gang.gang) else 1)
+    copies = max(len(workload.gangs), 2 if varies(gang.gang) and workload.kind != STATEFULSET else 1)
     return WorkloadTemplates(workload.kind, Object((), {}), slots, copies)
 
 
@@ -243,8 +243,11 @@ def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[st
     gangs = (*plan.gangs, *workload.gangs)
     routes = {(gang.name, pods.name): pods.route for gang in gangs for pods in all_pods(gang.root)}
     marked = {routes[key]: marks for key, marks in lowered.marks.items()}
-    parts = all_pods(workload.gangs[0].root)
-    return {(workload.name, pods.name): _present(marked.get(pods.route, Marks())) for pods in parts}
+    parts = {
+        pods.name: lowered.marks.get((workload.name, pods.name)) or marked.get(pods.route, Marks())
+        for pods in all_pods(workload.gangs[0].root)
+    }
+    return {(workload.name, name): _present(marks) for name, marks in parts.items()}
 
 
 def _present(marks: Marks) -> Marks:
@@ -261,6 +264,12 @@ def _present_meta(meta: Meta) -> Meta:
 
 def _values(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if not isinstance(value, Absent)}
+
+
+def with_parts(plan: Plan, shape: Shape) -> Plan:
+    """The plan with the launcher and the workers of each MPIJob."""
+    split = {gang.name: gang for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
+    return plan._replace(gangs=tuple(split.get(gang.name, gang) for gang in plan.gangs))
 
 
 def one_of_each(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:

@@ -286,12 +286,13 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     folded = any(pods.copies > 1 for pods in all_pods(gang.root))
+    apart = gang.copies == 1  # one object that makes copies ends and restarts each by itself
     for feature, key, amount in (
-        ("lead", "lead", 1 if spec.lead else None),
-        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False else None),
+        ("lead", "lead", 1 if spec.lead and apart else None),
+        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False and apart else None),
         ("barrier", "barrier", 1 if spec.barrier != "none" else None),
         ("barrier-of-copies", "barrier", 1 if spec.barrier == "group" and folded else None),
-        ("restarts", "maxRestarts", spec.max_restarts or None),
+        ("restarts", "maxRestarts", (spec.max_restarts if apart else 0) or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
         ("clients", "service", 1 if spec.service else None),

@@ -8,9 +8,22 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, GROVE, KINDS, SERVING, SINGLE, Kind, instances
-from bayplan.model.backend import FEATURES, Feature, Need, Support
-from bayplan.model.existing import SINGLE_PODS
+from bayplan.kube.kinds import (
+    CONTROLLED,
+    GROVE,
+    JOB,
+    KINDS,
+    MPIJOB,
+    SBATCH,
+    SERVING,
+    SINGLE,
+    STATEFULSET,
+    Kind,
+    instances,
+)
+from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
+from bayplan.kube.shell import table_of_rows
+from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
     GangPlan,
@@ -28,8 +41,8 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import Workflow, serves, varies
-from bayplan.planning.bind import gang_name
+from bayplan.model.workflow import PodSet, Workflow, serves, varies
+from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -164,7 +177,7 @@ def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
     alike: dict[tuple[Route, ...], list[Family]] = {}
     for family in families(plan.gangs):
         alike.setdefault(tuple(dict.fromkeys(gang.route for gang in family)), []).append(family)
-    outcomes = [_workloads(plan, copies, offer, target) for copies in alike.values()]
+    outcomes = [_made(plan, copies, offer, target) for copies in alike.values()]
     workloads = tuple(workload for outcome in outcomes for workload in outcome.value or ())
     whole = all(outcome.value for outcome in outcomes)
     return Outcome(Shape(workloads) if whole else None, tuple(d for outcome in outcomes for d in outcome.diagnostics))
@@ -188,16 +201,29 @@ def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
     return [tuple(family) for family in by_first.values()]
 
 
+def _made(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
+    """One workload for all copies where the scheduler can have it, otherwise one for each of them."""
+    together = _together(plan, copies, offer, target)
+    if together and together.value:
+        return together
+    apart = _workloads(plan, copies, offer, target)
+    return Outcome(apart.value, (*(together.diagnostics if together else ()), *apart.diagnostics))
+
+
 def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
     """The workloads of families that are copies of each other. Findings come from the first and the longest name."""
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
-    kinds = tuple(requested) or (_serving(copies[0][0], target) if serves(copies[0][0].gang) else offer.kinds)
+    serving = serves(copies[0][0].gang)
+    kinds = tuple(requested) or (
+        _serving(copies[0][0], target) if serving else (*_operated(copies[0], target), *offer.kinds)
+    )
     candidates = [candidate for kind in kinds for candidate in _candidates(kind, plan, copies, offer)]
     possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
     best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
-    for candidate in possible[1:] if least else ():
+    lost = [gap for gap in least if gap.severity != "info"] if best[0].kind == MPIJOB else least
+    for candidate in possible[1:] if lost else ():
         gaps = tuple(_gaps(candidate, plan, offer, target))
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
@@ -205,6 +231,12 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         notes = _why_not(candidates[0][0], offer, target)
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, least)
+
+
+def _operated(family: Family, target: Target) -> tuple[str, ...]:
+    """MPIJobs for gangs with a launcher, if the topology has mpi-operator."""
+    launched = all(pods.spec.launcher for gang in family for pods in all_pods(gang.root))
+    return (MPIJOB,) if launched and target.versions.get("mpiOperator") else ()
 
 
 def _serving(gang: GangPlan, target: Target) -> tuple[str, ...]:
@@ -222,13 +254,151 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
     """
     folds = kind in (*offer.folds, *CONTROLLED)
     folded = [tuple(fold(gang, kind == GROVE) for gang in family) if folds else family for family in copies]
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob  # few workflows need it
+
+        folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     first = every[0]
-    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
-    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+    varying = kind != STATEFULSET and (varies(first.gang) or (kind == GROVE and makes_channels(plan.topology)))
+    if (
+        kind in SERVING
+        and (kind != STATEFULSET or len(every) == 1)
+        and (varying or len(every) == 1 or not first.compute_domains)
+    ):
         yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
     if kind not in SERVING or not (varying or len(every) == 1):
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
+
+
+# All copies of a gang as one object: an Indexed Job whose pods are the copies, or a job array of Slurm.
+
+
+def _together(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]] | None:
+    """The workload whose one object makes the copies of a gang; None if each copy has its own.
+
+    An outcome without a value has the reason why the scheduler needs an object for each copy.
+    """
+    folded = _folded(
+        plan, copies[0] if len(copies) == 1 else tuple(gang for family in copies for gang in family), offer
+    )
+    if folded is None:
+        return None
+    kind, gangs = folded
+    gang = next(each for each in gangs if each.copies > 1)
+    feature = LIMITED if gang.gang.at_once else UNLIMITED
+    key = "matrix" if gang.gang.rows else "replicas"
+    need = Need(feature, gang.copies, (*gang.route, key), subject=f'gang "{gang.gang.name}"')
+    row = find_row(need, offer.rows, target)
+    if row is None or row.fidelity == "absent":
+        return None
+    if row.fidelity == "approximate":
+        return Outcome(None, tuple(compare((need,), offer.rows, target, offer.name, offer.features)))
+    workload = Workload(kind, gangs[0].name if len(gangs) == 1 else _name(plan, gangs), gangs)
+    own = tuple(compare(offer.needs(plan, workload), offer.rows, target, offer.name, offer.features))
+    if own:
+        return Outcome(None, tuple(gap for gap in own if gap.severity == "info"))
+    gaps = tuple(_gaps((workload,), plan, offer, target))
+    return None if any(gap.severity != "info" for gap in gaps) else Outcome((workload,), gaps)
+
+
+def _folded(plan: Plan, family: Family, offer: Offer) -> tuple[str, Family] | None:
+    """The kind of the one object, and the gangs with all copies of each folded into one."""
+    if not any(gang.gang.replicas > 1 for gang in family):
+        return None
+    if SBATCH in offer.kinds:
+        return SBATCH, _renamed_copies(plan, family, lambda gang: gang)
+    first = family[0]
+    alone = len({gang.route for gang in family}) == 1 and not first.after
+    if not alone or JOB not in offer.kinds or first.gang.workload not in ("auto", JOB) or not _indexed(first):
+        return None
+    return JOB, _renamed_copies(plan, family, _one_podset)
+
+
+def _renamed_copies(plan: Plan, family: Family, fold_copies: Callable[[GangPlan], GangPlan]) -> Family:
+    """Each gang once. What waited for its copies waits for their one object."""
+    bases = {gang.name: base_name(plan.workflow, gang.gang) for gang in family}
+    firsts = {gang.route: gang for gang in reversed(family)}
+    made = (
+        gang._replace(
+            name=bases[gang.name],
+            after=tuple(dict.fromkeys(bases.get(name, name) for name in gang.after)),
+            previous="",
+            copies=gang.gang.replicas,
+            root=edit_unit(gang.root, pods=lambda pods, name=bases[gang.name]: _led(pods, name)),  # type: ignore[misc]
+        )
+        for gang in (firsts[route] for route in dict.fromkeys(gang.route for gang in family))
+    )
+    return tuple(fold_copies(gang) if gang.copies > 1 else gang for gang in made)
+
+
+def _led(pods: Pods, gang: str) -> Pods:
+    """The pods with their rank 0 in a gang of that name."""
+    ranks = pods.ranks
+    return pods._replace(ranks=ranks and ranks._replace(master=ranks.master._replace(gang=gang)))
+
+
+def _one_podset(gang: GangPlan) -> GangPlan:
+    """The gang as one podSet with a pod for each copy, of which one is enough to start. No level is for all copies."""
+    root = edit_unit(
+        gang.root,
+        unit=lambda unit: unit._replace(required="", preferred=""),
+        pods=lambda pods: pods._replace(replicas=gang.copies, minimum=1),
+    )
+    return gang._replace(root=root)
+
+
+def _indexed(gang: GangPlan) -> bool:
+    """Whether the copies can be pods of one Indexed Job: a pod each, which nothing outside of the copy knows.
+
+    `backoffLimitPerIndex` needs `restartPolicy: Never`, and no action of a pod failure policy starts an index again
+    without counting it (batch/v1 validation, Kubernetes 1.32 to 1.37). With a matrix, a shell starts the command.
+    """
+    each = list(all_pods(gang.root))
+    spec, own = each[0].spec, gang.gang
+    return (
+        len(each) == 1
+        and each[0].replicas == each[0].minimum == 1
+        and spec.restart_policy == "Never"
+        and own.barrier == "none"
+        and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
+        and not (spec.fabric and spec.fabric.address)
+        and not serves(own)
+        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
+    )
+
+
+def _needs_literals(spec: PodSet) -> bool:
+    """Whether something beside the command of the main container may refer to a matrix, or there is no command."""
+    beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
+    probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
+    return bool(beside or probes or not spec.command)
+
+
+def _large(rows: Sequence[Mapping[str, str]]) -> bool:
+    """Whether no ConfigMap holds the table of a matrix."""
+    return len(table_of_rows("", rows).encode("utf-8", "surrogatepass")) > CONFIG_MAP_LIMIT
+
+
+def with_shared_objects(plan: Plan, shape: Shape) -> Plan:
+    """The plan with the gangs of the shape whose copies share one object, instead of these copies."""
+    shaped = [gang for each in shape.workloads for gang in each.gangs]
+    shared = {gang.route: gang for gang in shaped if gang.copies > 1}
+    if not shared:
+        return plan
+    after = {gang.name: gang.after for gang in shaped}
+    gangs = {
+        gang.route if gang.route in shared else gang.name: shared.get(gang.route)
+        or gang._replace(after=after[gang.name])
+        for gang in plan.gangs
+    }
+    return plan._replace(gangs=tuple(gangs.values()))
+
+
+def without_waiting(plan: Plan, shape: Shape) -> Plan:
+    """The plan whose copies do not wait for each other where one object makes them: it limits them by itself."""
+    shared = {gang.route for each in shape.workloads for gang in each.gangs if gang.copies > 1}
+    return plan._replace(gangs=tuple(g._replace(previous="") if g.route in shared else g for g in plan.gangs))
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:
@@ -245,6 +415,8 @@ def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
 def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
     """The row that decides whether the scheduler supports the kind."""
     if workload.kind in CONTROLLED:
+        from bayplan.model.existing import SINGLE_PODS  # only few workflows need it
+
         placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
         return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
     return find_row(_kind_need(workload), offer.rows, target)
@@ -334,6 +506,11 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     from bayplan.kube.kinds.podcliqueset import mixes_versions  # only few workflows need it
 
     subject, parts = f'gang "{gang.gang.name}"', list(all_pods(gang.root))
+    if kind == MPIJOB:
+        from bayplan.kube.kinds import mpijob
+
+        if not mpijob.complete(gang):
+            yield Need("one-launcher", 1, (*gang.route, "workload"), subject=subject)
     if kind in SERVING and not serves(gang.gang):
         yield Need("end", 1, (*gang.route, "workload"), subject=subject)
     if kind == SINGLE:
@@ -344,7 +521,7 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     if kind in SERVING and one_version(gang) and not (kind == GROVE and not mixes_versions(gang)):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
-    if len(parts) == 2:
+    if len(parts) == 2 and kind != STATEFULSET:  # which has one template
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
     if kind in SERVING and any(pods.ranks and pods.ranks.each for pods in parts):
         yield Need("separate-ranks", 1, (*gang.route, "rendezvous"), subject=subject)

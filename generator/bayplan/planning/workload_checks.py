@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, SERVING, Barrier, instances, start, workload_barriers
+from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, SERVING, TRAINJOB, Barrier, instances, start, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
-from bayplan.kube.ranks import arithmetic, shell_names
+from bayplan.kube.ranks import arithmetic, shell_names, user_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
@@ -106,6 +106,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _hidden_failures(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
+        yield from _controllers(workload)
         yield from _hosts_in_files(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
@@ -122,6 +123,22 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         message = "`cleanup: adopt` runs a Job in the cluster, but the topology has no image for it"
         hint = "set `images: {kubectl: IMAGE}` in the topology, to an image with `kubectl` and `sh`"
         yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
+
+
+def _controllers(workload: Workload) -> Iterator[Diagnostic]:
+    """W387: variables that Trainer's webhook refuses (Trainer 2.3, plugins/torch). W389: a runtime of other kinds."""
+    gang = workload.gangs[0]
+    if gang.gang.trainer and workload.kind != TRAINJOB:
+        message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
+        yield error("W389", (*gang.route, "trainer"), message, hint="set `workload: trainjob`, or remove `trainer`")
+    if workload.kind == TRAINJOB:
+        from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
+
+        for pods in once(all_pods(gang.root)):
+            for name in sorted(user_names(pods.spec).intersection(RESERVED)):
+                route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
+                message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
+                yield error("W387", route, message, hint="remove it")
 
 
 def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
@@ -154,6 +171,7 @@ def _hosts_in_files(workload: Workload) -> Iterator[Diagnostic]:
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
     """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F686: its needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
+    operated = {gang.name for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
         everyone = once(all_pods(gang.root))
         for pods in (each for each in everyone if each.spec.launcher):
@@ -179,6 +197,9 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
             elif not re.fullmatch("[1-9][0-9]{0,8}", slots := texts(pods.spec.env).get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
+            elif pods.ranks.nodes > 1 and gang.name in operated:
+                message = f"{named} needs an image with MPI, sshd, ssh and ssh-keygen; mpi-operator makes the key"
+                yield info("F686", route, message)
             elif pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
@@ -396,8 +417,13 @@ def _shared(workload: Workload) -> Iterator[Diagnostic]:
             yield error("P513", (*odd.route, key), message, hint=f"set the same `{key}` on both")
 
 
-VERSIONED = ("jobset", "lws")
-"""Kinds that are components with versions too."""
+MAKERS: Mapping[str, tuple[str, ...]] = {
+    "jobset": ("jobset",),
+    "lws": ("lws",),
+    MPIJOB: ("mpiOperator",),
+    TRAINJOB: ("jobset", "trainer"),
+}
+"""Kind -> the components with versions that make its pods."""
 
 
 def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
@@ -407,7 +433,8 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     names = ["kubernetes", backend.declared.component]
     if any(pods.compute_domain for gang in plan.gangs for pods in all_pods(gang.root)):
         names.append("draDriver")
-    return [*names, *dict.fromkeys(each.kind for each in shape.workloads if each.kind in VERSIONED)]
+    made = (component for each in shape.workloads for component in MAKERS.get(each.kind, ()))
+    return [*names, *dict.fromkeys(made)]
 
 
 # Constraints on nodes in templates, which the proof does not model (Kubernetes, "Assigning Pods to Nodes").

@@ -56,13 +56,17 @@ class SourceMap(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One document of a file. `index` is its number in the text; empty documents count."""
+    """One document of a file. `index` is its number in the text; empty documents count.
+
+    `beside`: subject -> another file that the document names; it has text and no data.
+    """
 
     name: str
     text: str
     index: int  # type: ignore[assignment]  # hides tuple.index
     data: Any
     source_map: SourceMap | None = None
+    beside: Mapping[str, "Document"] = {}
 
 
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:

@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, ori
 from bayplan.kube.pod import MERGE_KEYS
 from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import GANGS, Gang, Workflow
 
 NAME = "native"
 API_VERSION = "bayplan.dev/v1alpha1"
@@ -31,14 +31,34 @@ def sniff(data: Any) -> bool:
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
-def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
-    """The workflow, with `defaults` merged into every podSet. No diagnostics: the schema has validated the data."""
+def read(data: Any, context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
+    """The workflow, with `defaults` merged into every podSet. Only a `matrix` has diagnostics: the schema has validated
+    the data."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
     route: Route = ("workflow", "spec")
     layers = ((spec["defaults"], (*route, "defaults")),) if spec.get("defaults") else ()
-    gangs = _inherit(spec["gangs"], layers, (*route, "gangs"), origins)
-    return Outcome(Read(decode(Workflow, {**data["metadata"], **spec, "gangs": gangs}), origins))
+    gangs = _inherit(spec["gangs"], layers, GANGS, origins)
+    workflow = decode(Workflow, {**data["metadata"], **spec, "gangs": gangs})
+    if any("matrix" in gang for gang in gangs):
+        expanded = _expanded(workflow, gangs, context)
+        return Outcome(expanded.value and Read(expanded.value, origins), expanded.diagnostics)
+    return Outcome(Read(workflow, origins))
+
+
+def _expanded(workflow: Workflow, gangs: Sequence[Any], context: Context) -> Outcome[Workflow]:
+    """The workflow with the variables of each copy."""
+    from bayplan.workflows import matrix
+
+    found: list[Diagnostic] = []
+    made: list[Gang] = []
+    for number, (data, gang) in enumerate(zip(gangs, workflow.gangs, strict=True)):
+        if "matrix" in data:
+            rows = matrix.rows(data, (*GANGS, number), context.beside)
+            found += rows.diagnostics
+            gang = gang._replace(rows=rows.value or (), replicas=len(rows.value or ()))
+        made.append(gang)
+    return Outcome(None if has_errors(found) else workflow._replace(gangs=tuple(made)), tuple(found))
 
 
 def finish(
@@ -68,6 +88,9 @@ def document(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, 
 def write(workflow: Workflow) -> dict[str, Any]:
     """The native document; `read(write(w))` gives w."""
     spec = encode(workflow)
+    for gang in spec.get("gangs", ()):
+        if "matrix" in gang:
+            gang.pop("replicas", None)
     metadata = {key: spec.pop(key) for key in METADATA if key in spec}
     return document(metadata, spec)
 

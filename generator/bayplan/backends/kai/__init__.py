@@ -189,6 +189,14 @@ SUPPORT = (
     ),
     Support("workload-jobset", component="kai", since="0.15"),
     Support("workload-job", component="kai", since="0.15"),
+    *(
+        row
+        for feature in ("limited-copies", "unlimited-copies")
+        for row in (
+            Support(feature, component="kai", since="0.15"),
+            approximate(feature, f"{NO_GROUPER}, so each copy has objects of its own", report="info"),
+        )
+    ),
     never("workload-jobset", NO_GROUPER, KINDS),
     never("workload-job", NO_GROUPER, KINDS),
     never("workload-sbatch", hint="use `-s slurm`"),

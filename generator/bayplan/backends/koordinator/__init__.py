@@ -66,6 +66,7 @@ ALL_AT_ONCE = (
 )
 KUBERNETES_1_28 = "Koordinator 1.7 is built on Kubernetes 1.28 and does not know resource claims of today's API"
 
+COPIES = "Koordinator holds back the pods of a gang together, so each copy is a gang of its own, with its own objects"
 SUPPORT = (
     *exact(
         "gang group-depth uneven-groups mixed-pod-sets required-level preferred-level required-and-preferred",
@@ -205,6 +206,8 @@ SUPPORT = (
         "Koordinator has its own NUMA policies on nodes and pods",
         "remove `numa`, and label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
+    approximate("limited-copies", COPIES, report="info"),
+    approximate("unlimited-copies", COPIES, report="info"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )

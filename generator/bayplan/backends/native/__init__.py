@@ -80,7 +80,7 @@ SUPPORT = (
     *exact(
         "mixed-pod-sets optional-pods mixed-pools repeated-values rank-order compute-domain compute-domain-each",
         "several-compute-domains network-cards network-claim pod-network fixed-address gpu-claim no-queue preemptible",
-        "level-count workload-job workload-pods",
+        "level-count workload-job workload-pods limited-copies unlimited-copies",
     ),
     Support("gang", component=KUBERNETES, since="1.35"),
     never(

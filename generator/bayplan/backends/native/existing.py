@@ -1,7 +1,8 @@
 """kube-scheduler and existing workloads: the pods of each pod template name one PodGroup.
 
 A CRD drops `schedulingGroup` from its pod templates unless it knows the field: JobSet since 0.12, LeaderWorkerSet since
-0.9, TrainingRuntime since 2.3 (their CRDs). None of these CRDs keeps `workloadRef` of Kubernetes 1.35.
+0.9, TrainingRuntime since 2.3 (their CRDs). None of these CRDs keeps `workloadRef` of Kubernetes 1.35. That of MPIJob
+keeps only the latter, since mpi-operator 0.8 (manifests/base/kubeflow.org_mpijobs.yaml, v0.8.0 and v0.8.2).
 """
 
 from __future__ import annotations
@@ -62,12 +63,38 @@ def _trainjob() -> tuple[Support, ...]:
     )
 
 
+def _mpijob() -> tuple[Support, ...]:
+    kind = "place-mpijob"
+    use_jobset = "use `workload: jobset`, or a JobSet"
+    return (
+        never(
+            kind, "Kubernetes below 1.35 does not group pods", use_jobset, component=COMPONENT, until=SINCE_WORKLOADS
+        ),
+        never(
+            kind,
+            "the CRD of mpi-operator silently drops `schedulingGroup` from its pod templates",
+            use_jobset,
+            component=COMPONENT,
+            since=SINCE_LEVELS,
+        ),
+        never(
+            kind,
+            "the CRD of mpi-operator below 0.8 silently drops `workloadRef` from its pod templates",
+            "target mpi-operator 0.8 or later",
+            component="mpiOperator",
+            until="0.8",
+        ),
+        Support(kind, component=COMPONENT, since=SINCE_WORKLOADS, until=SINCE_LEVELS),
+    )
+
+
 ONE_POD_GROUP = "kube-scheduler reads the PodGroup from the pod template, so all pods of one template are in one group"
 SUPPORT: tuple[Support, ...] = (
     *carries("place", SINGLE_PODS),
     *carries("place", *BUILT_IN, component=COMPONENT, since=SINCE_WORKLOADS),
     *(row for kind, since in CRD_SINCE.items() for row in _crd_kinds(kind, since)),
     *_trainjob(),
+    *_mpijob(),
     *refuses(
         "place",
         "Kubernetes below 1.35 does not group pods",
@@ -80,7 +107,7 @@ SUPPORT: tuple[Support, ...] = (
         " `schedulingGroup`",
         "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
         word="not yet in bayplan",
-        but=(*BUILT_IN, *CRD_SINCE, "trainjob", SINGLE_PODS),
+        but=(*BUILT_IN, *CRD_SINCE, "trainjob", "mpijob", SINGLE_PODS),
     ),
     *refuses("copies", ONE_POD_GROUP, "write a replicatedJob for each group"),
     *refuses("ranks", ONE_POD_GROUP, "write a pod template for each group, such as a replicatedJob of a JobSet"),

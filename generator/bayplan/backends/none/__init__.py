@@ -35,7 +35,7 @@ SUPPORT = (
         "uneven-groups mixed-pod-sets required-and-preferred rank-order optional-pods optional-groups separate",
         "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
         "network-claim pod-network fixed-address gpu-claim no-queue priority label-key-length node-name-length",
-        "level-count workload-jobset workload-job workload-pods",
+        "level-count workload-jobset workload-job workload-pods limited-copies unlimited-copies",
     ),
     approximate(
         "gang",

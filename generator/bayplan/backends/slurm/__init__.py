@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.backends.slurm.needs import cluster_needs, needs, notices, prove
+from bayplan.backends.slurm.needs import ARRAY, cluster_needs, kind_needs, needs, notices, prove
 from bayplan.backends.slurm.script import lower
 from bayplan.model.backend import (
     Backend,
@@ -51,10 +51,17 @@ FEATURES: Mapping[str, Feature] = {
     "mpi-launcher": Feature("mpirun in a container, or beside other steps", code="F687", firm=True),
     "data": Feature("`data`: inputs, outputs and checkpoints", code="F694"),
     "other-resources": Feature("resources other than GPUs, CPUs, memory and ephemeral storage", code="F716"),
+    "volumes": Feature("volumes other than paths of the node", code="F754"),
+    "looked-up-values": Feature("values of Secrets, ConfigMaps and fields of the pod", code="F755"),
+    "other-containers": Feature("init containers and sidecars", code="F756"),
+    "probes": Feature("probes", code="F757"),
+    "end-of-tasks": Feature("`terminationGracePeriodSeconds`", code="F712"),
     "scattered-names": Feature("neighbouring ranks in one domain if node names mix the domains", code="F717"),
     "many-nodes": Feature("many nodes", "nodes", "F718", True),
     "several-layouts": Feature("several pools with levels of their own", "pools with levels", "F692"),
     "shared-partition": Feature("several pools in one partition", "pools", "F693"),
+    "array-size": Feature("large job arrays", "tasks", "F759"),
+    "array-sections": Feature("job arrays of heterogeneous jobs", "sections", "F759"),
     "mapped-names": Feature("unique names of nodes in Slurm", code="F719", firm=True),
 }
 """Features that concern only Slurm."""
@@ -241,6 +248,32 @@ PODS = (
         report="warning",
     ),
     never(
+        "volumes",
+        "Slurm has no volumes; Pyxis mounts only paths of the node that exist",
+        "mount the storage on the nodes, and use `hostPath` with a path of letters, digits and `-._@+=`",
+    ),
+    never(
+        "looked-up-values",
+        "Slurm has no Secrets, ConfigMaps or pods from which to take the value; tasks know only the name of their node",
+        "write the value, or read it in the command from a file on the nodes",
+    ),
+    never(
+        "other-containers",
+        "Slurm starts one command for each pod, and no containers before or beside it",
+        "start the programs in the command, or use another scheduler",
+    ),
+    never(
+        "probes",
+        "Slurm does not ask whether a task works; it waits until the task ends",
+        "remove the probe, and let the command end when it does not work",
+    ),
+    approximate(
+        "end-of-tasks",
+        "all jobs of a Slurm cluster have the same time between the signal and the kill (KillWait in slurm.conf)",
+        "remove it, or keep it for other schedulers",
+        report="warning",
+    ),
+    never(
         "no-command",
         "Slurm does not run the entrypoint of an image; srun starts a command",
         "set `command` to the command that the image would run",
@@ -274,7 +307,22 @@ PODS = (
 )
 SUPPORT = (
     *exact(
-        "queue no-queue label-key-length node-name-length level-count workload-sbatch",
+        "queue no-queue label-key-length node-name-length level-count workload-sbatch limited-copies unlimited-copies",
+    ),
+    Support("array-size", up_to=ARRAY),
+    approximate(
+        "array-size",
+        "the tasks of a job array have numbers below MaxArraySize, which is 1001 by default, so each copy is a job of"
+        " its own",
+        "raise MaxArraySize in slurm.conf, and set `schedulers: {slurm: {maxArraySize: N}}` in the topology file",
+        report="info",
+    ),
+    Support("array-sections", up_to=1),
+    approximate(
+        "array-sections",
+        "Slurm has no arrays of heterogeneous jobs, so each copy is a job of its own",
+        "make the podSets of the gang equal",
+        report="info",
     ),
     *PLACED,
     *CHANNELS,
@@ -313,7 +361,9 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ..
 
 
 BACKEND = Backend(
-    Declaration("slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",)),
+    Declaration(
+        "slurm", component="slurm", support=SUPPORT, features=FEATURES, kinds=("sbatch",), kind_needs=kind_needs
+    ),
     lower,
     needs=needs,
     prove=prove,

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, most_per_node, per_node
-from bayplan.backends.slurm.script import partition_of
-from bayplan.backends.slurm.tasks import task
+from bayplan.backends.slurm.script import mounted, partition_of
+from bayplan.backends.slurm.tasks import FIELDS, looked_up, task
 from bayplan.core.diagnostics import Diagnostic, error, info, warning
 from bayplan.core.values import NamedTuple
+from bayplan.kube.pod import PROBES, entries
 from bayplan.model.backend import Need
-from bayplan.model.manifest import Shape
+from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
@@ -21,6 +22,9 @@ from bayplan.topologies.slurm.layout import SlurmLayout, name_rules, plugin_of, 
 
 NEWEST = Target()
 """Needs are those for the newest Slurm; the rows of support declare what an older one lacks."""
+
+ARRAY = 1001
+"""The default of MaxArraySize, above which no task of an array has its number (`man slurm.conf`, 24.11 to 25.11)."""
 
 RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
@@ -47,6 +51,16 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         *(need for each in jobs for section in each.sections for need in _scattered_names(plan, each, section)),
         *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pod_needs(plan, gang, pods)),
     )
+
+
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """The limits of job arrays: their size, and that no heterogeneous job is one (Slurm, heterogeneous_jobs.shtml)."""
+    most = int(settings(plan.topology).get("maxArraySize", ARRAY))
+    for gang in (each for each in workload.gangs if each.copies > 1):
+        route, subject = (*gang.route, "matrix" if gang.gang.rows else "replicas"), f'gang "{gang.gang.name}"'
+        sections = len(job(plan, gang, clusters(plan, NEWEST)).sections)
+        yield Need("array-sections", sections, route, subject=subject)
+        yield Need("array-size", 1 if gang.copies <= most else max(gang.copies, ARRAY + 1), route, subject=subject)
 
 
 def _object_needs(plan: Plan) -> Iterator[Need]:
@@ -169,6 +183,8 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("no-container", 1, (*pods.route, "files" if spec.files else "image"), subject=subject)
     if any(spec.data):
         yield Need("data", 1, (*pods.route, "data"), subject=subject)
+    yield from _lookups(pods, subject)
+    yield from _beside(pods, subject, container)
     others = sorted(set(spec.resources) - set(RESOURCES)) if not spec.whole_node else []
     if others:
         yield Need("other-resources", 1, (*pods.route, "resources", others[0]), subject=subject)
@@ -177,6 +193,40 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     if share > 1:
         each = f"up to {share} pods of {subject} fit on a node"
         yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=each)
+
+
+def _lookups(pods: Pods, subject: str) -> Iterator[Need]:
+    """Values of Secrets, ConfigMaps, fields of the pod and requests."""
+    spec, route = pods.spec, pods.route
+    for entry in entries(spec.env):
+        if "value" not in entry and looked_up(entry) not in FIELDS and entry != ADDRESS:
+            name = entry["name"]
+            yield Need("looked-up-values", 1, (*route, "env", name), subject=f"{subject}, variable {name}")
+    if spec.env_from:
+        yield Need("looked-up-values", 1, (*route, "envFrom"), subject=f"{subject}, `envFrom`")
+    for path, each in spec.volumes.items():
+        if each.secret or each.config_map or each.projected:
+            yield Need("looked-up-values", 1, (*route, "volumes", path), subject=f"{subject}, {path}")
+
+
+def _beside(pods: Pods, subject: str, container: bool) -> Iterator[Need]:
+    """Storage, probes, other containers, and fields that have no effect."""
+    spec, route = pods.spec, pods.route
+    for path, each in spec.volumes.items():
+        there = mounted(path, each) if container else each.host_path == path and not (each.sub_path or each.read_only)
+        if not (there or each.secret or each.config_map or each.projected):
+            yield Need("volumes", 1, (*route, "volumes", path), subject=f"{subject}, {path}")
+    for key in ("initContainers", "sidecars"):
+        if spec.init_containers if key == "initContainers" else spec.sidecars:
+            yield Need("other-containers", 1, (*route, key), subject=f"{subject}, `{key}`")
+    probes = (spec.startup_probe, spec.readiness_probe, spec.liveness_probe)
+    for key in (key for key, probe in zip(PROBES, probes, strict=True) if probe):
+        yield Need("probes", 1, (*route, key), subject=f"{subject}, `{key}`")
+    if spec.service_account:
+        yield Need("object-fields", 1, (*route, "serviceAccount"), subject=f"{subject}, `serviceAccount`")
+    if spec.termination_grace_period_seconds is not None:
+        at = (*route, "terminationGracePeriodSeconds")
+        yield Need("end-of-tasks", 1, at, subject=f"{subject}, `terminationGracePeriodSeconds`")
 
 
 def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:

@@ -14,11 +14,11 @@ from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusiv
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.pod import file_key, mpi_slots
-from bayplan.kube.shell import quote
+from bayplan.kube.shell import quote, table_of_rows
 from bayplan.model.manifest import File, Lowered, Marks, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan, gang_queue
+from bayplan.model.plan import GANG_INDEX, GangPlan, Plan, Pods, all_pods, edit_plan, gang_queue
 from bayplan.model.target import Target
-from bayplan.model.workflow import Binary, hides_failures
+from bayplan.model.workflow import Binary, Volume, hides_failures
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -108,7 +108,7 @@ FIRST_ONLY = ("output", "error", "licenses")
 
 def script(plan: Plan, job: Job) -> str:
     """The whole sbatch script."""
-    lines = ["#!/bin/bash", *_options(plan, job), *_comments(job), "set -euo pipefail", ""]
+    lines = ["#!/bin/bash", *_options(plan, job), *_comments(job), "set -euo pipefail", "", *_variables(job.gang)]
     lines += _hosts(job)
     lines += _restarts(job)
     for number, section in enumerate(job.sections):
@@ -119,6 +119,18 @@ def script(plan: Plan, job: Job) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _variables(gang: GangPlan) -> Iterator[str]:
+    """The variables of the copy that the job or the task of the array is."""
+    index = {GANG_INDEX: '"$SLURM_ARRAY_TASK_ID"'} if gang.copies > 1 else {}
+    values = {**index, **{name: quote(value) for name, value in gang.variables.items()}}
+    if values:
+        yield f"export {' '.join(f'{name}={word}' for name, word in values.items())}"
+    if gang.copies > 1 and gang.gang.rows:
+        yield table_of_rows("SLURM_ARRAY_TASK_ID", gang.gang.rows).removesuffix("\n")
+    if values:
+        yield ""
+
+
 def _options(plan: Plan, job: Job) -> Iterator[str]:
     for number, section in enumerate(job.sections):
         if number:
@@ -126,10 +138,17 @@ def _options(plan: Plan, job: Job) -> Iterator[str]:
         else:
             yield f"#SBATCH --job-name={job.gang.name}"
             yield f"#SBATCH --comment={_comment(plan, job)}"
+            if job.gang.copies > 1:
+                yield f"#SBATCH --array=0-{job.gang.copies - 1}{_at_once(job.gang)}"
         for option in (*_accounting_options(plan, job, section, number), *_resource_options(job, number)):
             yield f"#SBATCH {option}"
         if not number:
             yield from (f"#SBATCH {option}" for option in _lifetime_options(job))
+
+
+def _at_once(gang: GangPlan) -> str:
+    """How many tasks of an array run at the same time (`man sbatch`, --array)."""
+    return f"%{gang.gang.at_once}" if gang.gang.at_once else ""
 
 
 def _comment(plan: Plan, job: Job) -> str:
@@ -330,9 +349,17 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
     if spec.image and own.get("container", "pyxis") == "pyxis":
         yield f"--container-image={quote(enroot(spec.image))}"
-        binds = ",".join(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)
+        volumes = (mounted(path, each) for path, each in spec.volumes.items())
+        binds = ",".join((*filter(None, volumes), *(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)))
         if binds:
             yield f'--container-mounts="{binds}"'
+
+
+def mounted(path: str, each: Volume) -> str:
+    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis 0.21, README). Empty if Pyxis cannot mount it."""
+    source = f"{each.host_path}/{each.sub_path}" if each.sub_path else each.host_path
+    plain = re.fullmatch(r"[-._/A-Za-z0-9@+=]+", f"{source}{path}") and not each.type.endswith("Create")
+    return f"{source}:{path}{':ro' if each.read_only else ''}" if each.host_path and plain else ""
 
 
 def enroot(image: str) -> str:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.backends.slurm.jobs import Branch, Job, Step, first_tasks
 from bayplan.core.values import NamedTuple
+from bayplan.kube import objects
 from bayplan.kube.kinds.sbatch import host_variable
 from bayplan.kube.pod import entries
 from bayplan.kube.ranks import MASTER_PORT, user_names
 from bayplan.kube.shell import quote
-from bayplan.model.plan import Pods, Ranks
+from bayplan.model.plan import GANG_INDEX, Pods, Ranks
 from bayplan.model.workflow import pod_of
 
 NodeIndex = tuple[int, int]
 """A section and a node in it."""
+
+
+FIELDS = {"spec.nodeName": '"$SLURMD_NODENAME"'}
+"""A field of a pod -> what a task has instead (Slurm 25.11, srun's manual, "OUTPUT ENVIRONMENT VARIABLES")."""
+
+
+def looked_up(entry: Mapping[str, Any]) -> str:
+    """The field of the pod that a variable has; empty if it is another value."""
+    return objects.text(entry, "valueFrom", "fieldRef", "fieldPath")
 
 
 class TaskText(NamedTuple):
@@ -99,10 +110,11 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
     rendezvous = _ranked(job, number, which) if branch.first.ranks else TaskText((_index(step, branch),))
     variables = {line.partition("=")[0] for line in rendezvous.lines} | set(host_nodes(job))
     variables |= {"MASTER_ADDR"} if branch.first.ranks else set()
+    variables |= {*job.gang.variables, *((GANG_INDEX, *job.gang.columns) if job.gang.copies > 1 else ())}
     unexportable: list[str] = []
     lines = [f"export {line}" for line in rendezvous.lines]
-    for entry in entries(spec.env):
-        word = expand(entry["value"], variables)
+    for entry in (each for each in entries(spec.env) if "value" in each or looked_up(each) in FIELDS):
+        word = expand(entry["value"], variables) if "value" in entry else FIELDS[looked_up(entry)]
         variables.add(entry["name"])
         if VARIABLE.fullmatch(entry["name"]):
             lines.append(f"export {entry['name']}={word}")
@@ -110,8 +122,9 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
             unexportable.append(f"{quote(entry['name'] + '=')}{word}")
     words = [expand(word, variables) for word in (*spec.command, *spec.args)]
     before = ['eval "$MPI_BEFORE"'] if spec.launcher and "MPI_BEFORE" in spec.env else []
+    start = [f"cd {quote(spec.working_dir)} || exit"] if spec.working_dir else []
     return TaskText(
-        (*lines, *before, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])),
+        (*lines, *start, *before, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])),
         rendezvous.picks,
     )
 

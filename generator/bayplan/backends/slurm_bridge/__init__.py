@@ -45,6 +45,7 @@ NEWER = "use Kubernetes 1.36 with its own PodGroups, slurm-bridge 1.2 and JobSet
 CLAIMS = "slurm-bridge refuses pods with resource claims"
 ONE_NODE_EACH = "slurm-bridge requests one node for each pod of a Slurm job"
 NO_LEVELS = "slurm-bridge passes no level to Slurm; topology/block packs the nodes of a job by itself"
+COPIES = "slurm-bridge makes one Slurm job of all pods of a PodGroup, so each copy has objects of its own"
 SUPPORT = (
     *exact(
         "gang uneven-groups mixed-pod-sets mixed-pools repeated-values network-cards pod-network fixed-address queue",
@@ -172,6 +173,8 @@ SUPPORT = (
         "slurm-bridge reads the name from a label of 63 characters, of which bayplan needs 9 to distinguish namespaces",
         "shorten the names of workflow, gang or group",
     ),
+    approximate("limited-copies", COPIES, report="info"),
+    approximate("unlimited-copies", COPIES, report="info"),
     never("workload-volcano-job", hint="use `workload: jobset`"),
     never("workload-sbatch", "slurm-bridge places pods; Slurm itself runs sbatch scripts", "use `-s slurm`"),
 )

@@ -52,7 +52,7 @@ SUPPORT = (
     *exact(
         "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values network-cards pod-network",
         "fixed-address queue no-queue label-key-length node-name-length level-count",
-        "workload-jobset workload-job workload-pods",
+        "workload-jobset workload-job workload-pods limited-copies unlimited-copies",
     ),
     Support("gang", up_to=1),
     not_yet_here(

@@ -83,6 +83,7 @@ SUPPORT = (
         "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
         "network-claim pod-network fixed-address queue no-queue priority preemptible label-key-length level-count",
         "node-name-length workload-jobset workload-job workload-pods workload-volcano-job",
+        "limited-copies unlimited-copies",
     ),
     # volcano-sh/volcano#4871 (1.14.1), #5189 and #5190 (1.14.2, 1.15.0), #5401 and #5402 (1.14.3, 1.15.1).
     Support("volcano-release", component="volcano", since="1.15.1"),

@@ -57,7 +57,10 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
-    read = Inputs(tuple(workflows), topology, (*batches, *more))
+    named = inputs.with_tables(workflows, "")
+    if named.value is None:
+        return None, [*batches, Batch(named.diagnostics)]
+    read = Inputs(named.value, topology, (*batches, *more))
     compiled, diagnostics = compile_all(job.args, read)
     if len(compiled) < len(workflows):
         return None, diagnostics

@@ -14,6 +14,7 @@ from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
 from bayplan.model.workflow import Rollout
 
+JOB = "job"
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
@@ -21,11 +22,20 @@ CONTROLLED = ("lws", "statefulset", "deployment", "mpijob", "trainjob", "podcliq
 """Kinds whose controller makes the pods from one pod template for each role. bayplan places them like those that others
 wrote (`backends/*/existing.py`)."""
 
+MPIJOB = "mpijob"
+"""The kind of mpi-operator, whose first pod has a template of its own."""
+
+TRAINJOB = "trainjob"
+"""The kind of Kubeflow Trainer."""
+
 SINGLE = "deployment"
 """The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
 
-SERVING = (SINGLE, "lws", "statefulset", "podcliqueset")
-"""Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+STATEFULSET = "statefulset"
+"""The kind whose pods are one gang: each copy is an object of its own."""
+
+SERVING = (SINGLE, "lws", STATEFULSET, "podcliqueset")
+"""Kinds of services, in the order of `workload: auto`. Copies are `replicas` of one object, but for StatefulSets."""
 
 GROVE = "podcliqueset"
 """The kind of Grove, whose cliques and scaling groups are the podSets and groups of a gang."""
@@ -121,6 +131,38 @@ def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> d
     `restartGangOnExitCodes` it fails with the reason PodFailurePolicy, for which JobSets have a rule (batch/v1,
     Kubernetes 1.31).
     """
+    deadline = gang.gang.active_deadline_seconds
+    whole = template["spec"].get("restartPolicy") != "OnFailure"  # with it, each container restart would count
+    return {
+        "parallelism": replicas,
+        "completions": replicas,
+        "completionMode": "Indexed",
+        **({"backoffLimit": 0} if whole else {}),
+        **_failure_policy(pods),
+        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+        "template": template,
+    }
+
+
+def copies_spec(gang: GangPlan, pods: Pods, template: Manifest) -> dict[str, Any]:
+    """An Indexed Job whose pods are the copies of a gang. A copy that fails ends no other.
+
+    Each copy restarts by itself (`backoffLimitPerIndex`: beta and on by default since Kubernetes 1.29, stable since
+    1.33). The Job fails in the end if a copy did, because there is no `maxFailedIndexes` that would end it earlier. The
+    deadline of a gang is that of each pod.
+    """
+    spec = template["spec"]
+    return {
+        "parallelism": gang.gang.at_once or gang.copies,
+        "completions": gang.copies,
+        "completionMode": "Indexed",
+        "backoffLimitPerIndex": gang.gang.max_restarts,
+        **_failure_policy(pods),
+        "template": {**template, "spec": {**spec, **pod_deadline(gang, spec)}},
+    }
+
+
+def _failure_policy(pods: Pods) -> dict[str, Any]:
     spec = pods.spec
     rules = [
         {"action": action, "onExitCodes": {"containerName": container_name(spec), "operator": "In", "values": codes}}
@@ -130,17 +172,7 @@ def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> d
         )
         if codes
     ]
-    deadline = gang.gang.active_deadline_seconds
-    whole = template["spec"].get("restartPolicy") != "OnFailure"  # with it, each container restart would count
-    return {
-        "parallelism": replicas,
-        "completions": replicas,
-        "completionMode": "Indexed",
-        **({"backoffLimit": 0} if whole else {}),
-        **({"podFailurePolicy": {"rules": rules}} if rules else {}),
-        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        "template": template,
-    }
+    return {"podFailurePolicy": {"rules": rules}} if rules else {}
 
 
 def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
@@ -151,6 +183,8 @@ def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
 
 def service_name(gang: GangPlan) -> str:
     """The headless Service of a gang whose pods look each other up; empty for other gangs."""
+    if gang.copies > 1:
+        return ""
     return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
 
 
@@ -331,5 +365,5 @@ class Kind(Protocol):
 
 
 KINDS: Mapping[str, Kind] = Modules(
-    __name__, ("jobset", "job", "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, GROVE)
+    __name__, ("jobset", JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
 )

@@ -10,6 +10,7 @@ from bayplan.kube.kinds import (
     INDEX_FIELD,
     INDEX_VARIABLE,
     Piece,
+    copies_spec,
     instances,
     job_spec,
     meta,
@@ -99,6 +100,10 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods, pods.total, piece.template),
+                **(
+                    copies_spec(gang, pods, piece.template)
+                    if gang.copies > 1
+                    else job_spec(gang, pods, pods.total, piece.template)
+                ),
             },
         }

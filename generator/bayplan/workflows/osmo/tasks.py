@@ -9,6 +9,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import STORE
+from bayplan.workflows.lifting import lifted, with_origins
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, label, retried, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
@@ -279,8 +280,9 @@ def pod_set(
         "data": moved,
         "template": template(task._replace(data=spec), allocation, deadline, folders),
     }
-    routes = {**origins(task, allocation, data["template"]), **places}
-    return NativeData({key: value for key, value in data.items() if value}, routes, frozenset(places.values()))
+    found = {**origins(task, allocation, data["template"]), **places}
+    short, from_template = lifted({key: value for key, value in data.items() if value})
+    return NativeData(short, with_origins(found, from_template), frozenset(places.values()))
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:

@@ -60,7 +60,7 @@ LOGIN_VARIABLES: Mapping[str, str] = {
 }
 """Variables that have a value without the script."""
 
-FOLDER_HINT = "set a directory of the nodes with --set {0}=/DIR; `template` can mount a volume of the cluster there"
+FOLDER_HINT = "set a directory of the nodes with --set {0}=/DIR; `volumes` can mount a volume of the cluster there"
 WITHOUT_RUNNING = "without running the script"
 BLANKS = " \t\n"
 GLOB = re.compile(r"[*?]|\[(?:[^][]+\[?|\[)\]")

@@ -46,25 +46,35 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     return native.finish(native_data, origins, reported, Position().route)
 
 
-# Job arrays: `--array=0-7`. A script that reads its array index becomes one gang for each index. Any other script
-# becomes copies of one gang.
+# Job arrays: `--array=0-7`. Its tasks become copies of one gang. bayplan evaluates the script for each index: what
+# differs is the number of the copy, or a column of a matrix.
 
-MOST = 256
-"""Gangs or copies of one script."""
+MOST = 1001
+"""Indices of one script: as many as an array has by default (MaxArraySize in `man slurm.conf`)."""
 
 _PART = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
 
 
 class Array(NamedTuple):
-    """The array indices to translate the script with, or the number of copies, and how many of these run at once."""
+    """The indices of an array, how many run at once (0: all), and whether the script reads its index."""
 
-    each: tuple[int, ...] = ()
-    copies: int = 1
-    at_once: int = 0  # 0: all
+    numbers: tuple[int, ...] = ()
+    at_once: int = 0
+    read: bool = False
+
+    @property
+    def copies(self) -> dict[str, int]:
+        """The fields of a gang whose copies differ by index only."""
+        return non_empty(replicas=len(self.numbers) if len(self.numbers) > 1 else 0, **self.limit)
+
+    @property
+    def limit(self) -> dict[str, int]:
+        """The field of a gang with the copies that run at the same time."""
+        return non_empty(atOnce=self.at_once if self.at_once < len(self.numbers) else 0)
 
 
 def indices(script: Script, findings: Findings) -> Array:
-    """The array of a script. W600, W603, W604."""
+    """The array of a script. W600, W603."""
     option = script.first.options.get("array")
     if option is None:
         return Array()
@@ -79,17 +89,15 @@ def indices(script: Script, findings: Findings) -> Array:
             findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
             return Array()
         if len(numbers) + len(range(first, last + 1, step)) > MOST:
-            message = f"--array makes more than {MOST} gangs from one script"
+            message = f"--array makes more than {MOST} copies from one script"
             findings.error("W603", option.spot, message, "split the array into several scripts")
             return Array()
         numbers |= set(range(first, last + 1, step))
     limit = int(at_a_time) if at_a_time.isdecimal() and len(at_a_time) < 8 else 0
-    if "SLURM_ARRAY" not in script.body and (limit or not percent):
-        return Array(copies=len(numbers), at_once=limit if limit < len(numbers) else 0)
-    if percent:
+    if percent and not limit:
         message = f"bayplan drops the limit of {at_a_time} concurrent jobs in --array"
-        findings.warning("W604", option.spot, message, f"remove %{at_a_time}, and limit the queue instead")
-    return Array(each=tuple(sorted(numbers))) if "SLURM_ARRAY" in script.body else Array(copies=len(numbers))
+        findings.warning("W604", option.spot, message, "write a number of jobs after %")
+    return Array(tuple(sorted(numbers)), limit, "SLURM_ARRAY" in script.body)
 
 
 MASTER = mark(NODE, "0.0")
@@ -100,21 +108,33 @@ def document(script: Script, findings: Findings) -> Translated | None:
     array = indices(script, findings)
     gangs: list[dict[str, Any]] = []
     places: dict[Route, Position] = {}
-    for number, index in enumerate(array.each or (None,)):
-        batches = steps_of(script, index, findings)
+    copies = array.copies if not array.read else {}
+    for number, index in enumerate(array.numbers if array.read else (None,)):
+        batches = steps_of(script, index, array.numbers, findings)
         if batches is None:
             return None
         suffix = "" if index is None else f"-{index}"
         names = [f"{f'step-{n}' if len(batches) > 1 else script.name}{suffix}" for n in range(len(batches))]
         for place, batch in enumerate(batches):
             waits = names[place - 1 : place] if place else []
-            gang = _gang(script, batch, names[place], waits, array, findings)
+            gang = _gang(script, batch, names[place], waits, copies, findings)
             places |= {(len(gangs), *route): spot for route, spot in gang.places.items()}
             gangs.append(gang.data)
         if len(batches) > 1 and not number:
             message = f"{len(batches)} consecutive steps become gangs with their own nodes, which wait for each other"
             hint = "do not rely on files that an earlier step leaves on its nodes"
             findings.info("W628", batches[1][0].spot, message, hint)
+    if array.read and len(gangs) == len(array.numbers):
+        from bayplan.workflows.sbatch import arrays
+
+        one = arrays.together(gangs, array.numbers, arrays.table(script.body) if script.remarks else None)
+        if one:
+            own = {(0, *route[1:]): spot for route, spot in places.items() if route[0] == 0}
+            return Translated([{"name": script.name, **array.limit, **one}], own)
+    if array.read and array.limit:
+        message = f"bayplan drops the limit of {array.at_once} concurrent jobs in --array: each index becomes a gang"
+        hint = f"remove %{array.at_once}, and limit the queue instead"
+        findings.warning("W604", script.first.options["array"].spot, message, hint)
     return Translated(gangs, places)
 
 
@@ -126,7 +146,12 @@ class Translated(NamedTuple):
 
 
 def _gang(
-    script: Script, batch: Sequence[Step], name: str, waits: list[str], array: Array, findings: Findings
+    script: Script,
+    batch: Sequence[Step],
+    name: str,
+    waits: list[str],
+    copies: Mapping[str, int],
+    findings: Findings,
 ) -> Translated:
     members = parts(script, batch, findings)
     single = len(members) == 1
@@ -153,7 +178,7 @@ def _gang(
     body.pop("name", None) if single else None
     data = {
         "name": name,
-        **non_empty(dependsOn=waits, replicas=array.copies if array.copies > 1 else 0, atOnce=array.at_once),
+        **non_empty(dependsOn=waits, **copies),
         **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
         **non_empty(backends=_backends(script, bool(script.remarks and members[0].step.launch), findings)),

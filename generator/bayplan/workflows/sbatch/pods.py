@@ -8,6 +8,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty as without_empty
+from bayplan.workflows.lifting import lifted
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
@@ -315,7 +316,7 @@ def container(
     if not main:
         return image_field
     volumes = {"volumes": main.pop("volumes")} if "volumes" in main else {}
-    return {**image_field, "template": {"spec": {"containers": [main], **volumes}}}
+    return lifted({**image_field, "template": {"spec": {"containers": [main], **volumes}}})[0]
 
 
 def _template(
@@ -355,7 +356,7 @@ def _mounts(
     folders = ", ".join(dict.fromkeys(source["hostPath"]["path"] for name, source in sources.items() if name[0] == "h"))
     if option and folders:
         message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
-        hint = "if the data is elsewhere, import the script, and mount a PersistentVolumeClaim in `template` instead"
+        hint = "if the data is elsewhere, import the script, and mount a PersistentVolumeClaim in `volumes` instead"
         findings.warning("W622", option.spot, message, hint)
 
 

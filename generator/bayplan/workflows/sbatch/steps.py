@@ -21,11 +21,16 @@ from bayplan.workflows.sbatch.programs import SHELLS, base
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, per_node, shape
 
-ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
+
+def array_variables(index: int, numbers: Sequence[int]) -> dict[str, str]:
+    """What Slurm sets in a task of an array (`man sbatch`, output environment variables)."""
+    step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
+    values = {"ID": index, "MIN": numbers[0], "MAX": numbers[-1], "COUNT": len(numbers), "STEP": step}
+    return {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in values.items()}
 
 
-def steps_of(script: Script, index: int | None, findings: Findings) -> list[list[Step]] | None:
-    """The batches of steps; None without any. R150, W611, W614."""
+def steps_of(script: Script, index: int | None, numbers: Sequence[int], findings: Findings) -> list[list[Step]] | None:
+    """The batches of steps; None without any. `index`: of the array with these numbers. R150, W611, W614."""
     words = script.interpreter.split()
     shell = base(words[0]) if words else ""
     if shell == "env":
@@ -33,7 +38,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         shell = base(words[0]) if words else ""
     if shell not in SHELLS:
         return _program(script, words, findings)
-    array = {} if index is None else {ARRAY[0]: str(index)}
+    array = {} if index is None else array_variables(index, numbers)
     values = {**slurm_variables(script), **array}
     nodes = {number: section.shape.nodes for number, section in enumerate(script.sections)}
     body, seen = Body(script.body, script.line), Findings()
@@ -69,7 +74,9 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
             findings.error("W611", each.spot, message, hint)
     batches: dict[int, list[Step]] = {}
     for step in sorted(steps, key=lambda each: each.batch):
-        batches.setdefault(step.batch, []).append(step)
+        text = "\n".join(step.command)
+        read = {name: value for name, value in array.items() if re.search(rf"\$\{{?{name}\b", text)}
+        batches.setdefault(step.batch, []).append(step._replace(env={**read, **step.env}))
     return list(batches.values())
 
 

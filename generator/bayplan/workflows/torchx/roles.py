@@ -13,6 +13,7 @@ from bayplan.kube.networks import Annotation, read
 from bayplan.kube.objects import items, mapping
 from bayplan.kube.pod import NETWORKS
 from bayplan.model.topology import ClusterTopology
+from bayplan.workflows.lifting import lifted, with_origins
 from bayplan.workflows.torchx import devices, losses
 from bayplan.workflows.torchx.devices import FabricAttachment, FabricRequest, PodSetPart, attach_fabric, without_empty
 from bayplan.workflows.torchx.losses import MetadataRequests, Overlay, role_requests
@@ -173,7 +174,8 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole
     )
     origins = _origins(route, overlay)
     origins |= {(k,): at for k, at in (*site.requests.places.items(), *requests.places.items()) if k in requested}
-    return TranslatedRole(PodSetPart(data, origins, findings), texts.used)
+    data, moved = lifted(data)
+    return TranslatedRole(PodSetPart(data, with_origins(origins, moved), findings), texts.used)
 
 
 HOST = "@torchx-rank-0@"

@@ -1,8 +1,9 @@
 // Replay runs Kueue's scheduler over cases: one JSON line in, one JSON line out.
 //
-// A case is {"objects": [...]}. Kueue's own code makes a Workload of each Job and JobSet, and its scheduler runs one
-// cycle for each. The answer is {"assignments": {workload: {podSet: [node of rank 0, node of rank 1, ...]}}}: the order
+// A case is {"objects": [...]}. Kueue's own code makes a Workload of each Job, JobSet and MPIJob and those of servers
+// (serving.go), and its scheduler runs one cycle for each. The answer is {"assignments": {workload: {podSet: [node of rank 0, node of rank 1, ...]}}}: the order
 // in which Kueue's topology ungater hands out domains (pkg/controller/tas/topology_ungater.go).
+// With {"mark": true} the answer is what Kueue's webhooks make of the servers: {"marked": [...], "refused": [...]}.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	kfmpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobsetapi "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	lwsapi "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	qcache "sigs.k8s.io/kueue/pkg/cache/queue"
@@ -36,6 +39,7 @@ import (
 	"sigs.k8s.io/kueue/pkg/controller/jobframework"
 	"sigs.k8s.io/kueue/pkg/controller/jobs/job"
 	"sigs.k8s.io/kueue/pkg/controller/jobs/jobset"
+	"sigs.k8s.io/kueue/pkg/controller/jobs/mpijob"
 	"sigs.k8s.io/kueue/pkg/controller/jobs/pod"
 	podconstants "sigs.k8s.io/kueue/pkg/controller/jobs/pod/constants"
 	"sigs.k8s.io/kueue/pkg/controller/tas"
@@ -50,12 +54,15 @@ import (
 
 type request struct {
 	Objects []json.RawMessage `json:"objects"`
+	Mark    bool              `json:"mark"`
 }
 
 type answer struct {
 	Assignments map[string]map[string][]string `json:"assignments"`
 	Bindings    map[string]string              `json:"bindings"`
 	Reasons     map[string]string              `json:"reasons,omitempty"`
+	Marked      []client.Object                `json:"marked,omitempty"`
+	Refused     []string                       `json:"refused,omitempty"`
 	Error       string                         `json:"error,omitempty"`
 }
 
@@ -67,7 +74,9 @@ type world struct {
 	clusters   []*kueue.ClusterQueue
 	queues     []*kueue.LocalQueue
 	jobs       []jobframework.GenericJob
+	servers    []server
 	pods       []*corev1.Pod
+	owned      []*corev1.Pod // those of servers and MPIJobs
 	running    []*corev1.Pod // those of others, whose use of nodes counts (pkg/controller/tas/non_tas_usage_controller.go)
 }
 
@@ -96,17 +105,17 @@ func replay(line []byte) answer {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
-	found, err := state.run()
+	found, err := state.run(asked.Mark)
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
 	return found
 }
 
-func (state *world) run() (answer, error) {
+func (state *world) run(mark bool) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctrl.LoggerInto(context.Background(), logr.Discard()), time.Minute)
 	defer cancel()
-	builder := utiltesting.NewClientBuilder(jobsetapi.AddToScheme).
+	builder := utiltesting.NewClientBuilder(jobsetapi.AddToScheme, kfmpi.AddToScheme, lwsapi.AddToScheme).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: utiltesting.TreatSSAAsStrategicMerge}).
 		WithStatusSubresource(&kueue.Workload{}, &kueue.ClusterQueue{}, &kueue.LocalQueue{})
 	if err := tasindexer.SetupIndexes(ctx, utiltesting.AsIndexer(builder)); err != nil {
@@ -130,6 +139,7 @@ func (state *world) run() (answer, error) {
 	builder = builder.WithIndex(&corev1.Pod{}, coreindexer.WorkloadSliceNameKey, func(each client.Object) []string {
 		return []string{each.GetAnnotations()[kueue.WorkloadAnnotation]}
 	})
+	builder = builder.WithIndex(&kueue.Workload{}, coreindexer.OwnerReferenceUID, coreindexer.IndexOwnerUID)
 	if err := pod.SetupIndexes(ctx, utiltesting.AsIndexer(builder)); err != nil {
 		return answer{}, err
 	}
@@ -137,6 +147,9 @@ func (state *world) run() (answer, error) {
 	cache := schdcache.New(cl)
 	expected := preemptexpectations.New()
 	queues := qcache.NewManagerForUnitTests(cl, cache, qcache.WithPreemptionExpectations(expected))
+	if mark {
+		return state.mark(ctx, cl, queues), nil
+	}
 	for _, each := range state.nodes {
 		cache.TASCache().SyncNode(each)
 	}
@@ -172,6 +185,11 @@ func (state *world) run() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	served, err := state.serve(ctx, cl, queues)
+	if err != nil {
+		return answer{}, err
+	}
+	groups = append(groups, served...)
 	go queues.CleanUpOnContext(ctx)
 	chosen := scheduler.New(queues, cache, cl, &utiltesting.EventRecorder{},
 		scheduler.WithPreemptionExpectations(expected))
@@ -324,10 +342,13 @@ func decode(objects []json.RawMessage) (*world, error) {
 		case "Pod":
 			pod := new(corev1.Pod)
 			err = json.Unmarshal(raw, pod)
-			if pod.Spec.NodeName == "" {
-				state.pods = append(state.pods, pod)
-			} else {
+			switch {
+			case pod.Spec.NodeName != "":
 				state.running = append(state.running, pod)
+			case owned(pod):
+				state.owned = append(state.owned, pod)
+			default:
+				state.pods = append(state.pods, pod)
 			}
 		case "Job":
 			made := new(batchv1.Job)
@@ -337,8 +358,14 @@ func decode(objects []json.RawMessage) (*world, error) {
 			made := new(jobsetapi.JobSet)
 			err = json.Unmarshal(raw, made)
 			state.jobs = append(state.jobs, (*jobset.JobSet)(made))
+		case "MPIJob":
+			made := new(kfmpi.MPIJob)
+			err = json.Unmarshal(raw, made)
+			state.jobs = append(state.jobs, (*mpijob.MPIJob)(made))
 		default:
-			err = fmt.Errorf("the replay does not know objects of kind %q", kind.Kind)
+			var made server
+			made, err = decodeServer(kind.Kind, raw)
+			state.servers = append(state.servers, made)
 		}
 		if err != nil {
 			return nil, err

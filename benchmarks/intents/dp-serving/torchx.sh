@@ -1,0 +1,2 @@
+torchx run -s kubernetes torchx.py:chat
+torchx run -s kubernetes torchx.py:chat

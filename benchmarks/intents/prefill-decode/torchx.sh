@@ -1,0 +1,1 @@
+torchx run -s kubernetes torchx.py:chat

@@ -33,7 +33,7 @@ def admitted(documents: Documents, cluster: Iterable[Object]) -> Admitted:
     spaces = sorted({each["metadata"].get("namespace", "default") for each in documents})
     world = [
         *({"kind": "Namespace", "metadata": {"name": name}} for name in spaces),
-        *edited(cluster, "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
+        *edited(list(cluster), "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
     ]
     given = [_known(stored(each, NEWEST.versions)) for each in documents]
     servers = [each for each in given if each["kind"] in SERVERS]

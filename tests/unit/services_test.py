@@ -63,7 +63,7 @@ def test_ranks_of_two_versions_never_meet(rendezvous: str, strategy: str) -> Non
 
 @pytest.mark.parametrize(("length", "fits"), [(52, True), (53, False)])
 def test_the_revision_of_a_stateful_set_is_a_label(length: int, fits: bool) -> None:
-    """`<name>-<10 characters>` in controller-revision-hash has 63 characters at most (kubernetes#64023)."""
+    """`<name>-<10 characters>` in controller-revision-hash has 63 characters at most (issue 64023 of Kubernetes)."""
     flow = support.workflow({"name": "main", "lifecycle": "service", "workload": "statefulset", "podSets": [RANKS]})
     flow["metadata"]["name"] = "a" * length
     result = support.run(flow, random_workflows.TOPOLOGY)

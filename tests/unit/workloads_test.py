@@ -147,9 +147,11 @@ COUNTED = [
     (
         "grove.io/v1alpha1",
         "PodCliqueSet",
-        "{spec: {replicas: 2, template: {cliques: [{name: a, spec: {replicas: 3, podSpec: {containers: [{}]}}}, "
-        "{name: b, spec: {podSpec: {containers: [{}]}}}], podCliqueScalingGroups: [{name: g, cliqueNames: [b], "
-        "replicas: 4}]}}}",
+        (
+            "{spec: {replicas: 2, template: {cliques: [{name: a, spec: {replicas: 3, podSpec: {containers: [{}]}}}, "
+            "{name: b, spec: {podSpec: {containers: [{}]}}}], podCliqueScalingGroups: [{name: g, cliqueNames: [b], "
+            "replicas: 4}]}}}"
+        ),
         [6, 8],
     ),
     (

@@ -25,7 +25,6 @@ class Message(NamedTuple):
 ELSEWHERE: dict[tuple[str, str], str] = {
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
-    ("F616", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_still_has_its_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
     (
         "O805",

@@ -22,7 +22,6 @@ from bayplan.kube.kinds import (
     instances,
 )
 from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
-from bayplan.kube.shell import table_of_rows
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
@@ -41,8 +40,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import PodSet, Workflow, serves, varies
-from bayplan.planning.bind import base_name, gang_name
+from bayplan.model.workflow import PodSet, Workflow, base_name, serves, varies
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -266,7 +264,7 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
         and (kind != STATEFULSET or len(every) == 1)
         and (varying or len(every) == 1 or not first.compute_domains)
     ):
-        yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
+        yield (Workload(kind, base_name(plan.workflow, first.gang), every),)
     if kind not in SERVING or not (varying or len(every) == 1):
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
@@ -377,6 +375,8 @@ def _needs_literals(spec: PodSet) -> bool:
 
 def _large(rows: Sequence[Mapping[str, str]]) -> bool:
     """Whether no ConfigMap holds the table of a matrix."""
+    from bayplan.kube.shell import table_of_rows  # few workflows have a matrix
+
     return len(table_of_rows("", rows).encode("utf-8", "surrogatepass")) > CONFIG_MAP_LIMIT
 
 

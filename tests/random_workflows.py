@@ -218,3 +218,35 @@ def attached(draw: st.DrawFn, flow: dict[str, Any], fabric: str) -> dict[str, An
         return made
 
     return {**flow, "spec": inside(flow["spec"])}
+
+
+@st.composite
+def services(draw: st.DrawFn) -> dict[str, Any]:
+    """One service of a few copies: a leader with workers, or equal pods that may be cut into groups."""
+
+    def pods(name: str, replicas: int, cards: bool) -> dict[str, Any]:
+        asked = {"accelerator": {"count": 4}} if cards else {"resources": {"cpu": "8", "memory": "64Gi"}}
+        return {"name": name, "replicas": replicas, "image": "registry.example.com/x:1", "command": ["run"], **asked}
+
+    outer = draw(st.sampled_from(["", "zone", "spine", "rack"]))
+    gang: dict[str, Any] = {"name": "serve", "lifecycle": "service", "replicas": draw(st.integers(1, 3))}
+    gang["rendezvous"] = draw(st.sampled_from(["gang", "gang", "group", "none"]))
+    gang |= draw(st.sampled_from([{}, {}, {"rollout": {"surge": 1}}, {"autoscale": {"maxReplicas": 4}}]))
+    gang |= draw(st.sampled_from([{}, {"preemptible": False}, {"computeDomain": "never"}]))
+    shape = draw(st.sampled_from(["led", "led", "equal", "cut"]))
+    if shape == "led":
+        both = [pods("leader", 1, draw(st.booleans())), pods("worker", draw(st.integers(1, 4)), cards=True)]
+        gang["podSets"] = both
+    elif shape == "equal":
+        gang["podSets"] = [pods("worker", draw(st.integers(2, 5)), cards=True)]
+    else:
+        size, inner = draw(st.integers(2, 3)), draw(st.sampled_from(LEVELS[LEVELS.index(outer or "zone") : 3]))
+        whole = pods("worker", size * draw(st.integers(2, 3)), cards=True)
+        gang["groups"] = [{"name": "part", "size": size, "podSets": [whole], **required(inner)}]
+    if "autoscale" in gang:
+        gang["replicas"] = 1
+    spec = {"queue": "research", "gangs": [{**gang, **required(outer)}]}
+    if draw(st.booleans()):
+        spec["priorityClassName"] = "train"
+    metadata = {"name": draw(st.sampled_from(["wf", "llm-7"])), "namespace": "ml"}
+    return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}

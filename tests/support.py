@@ -122,8 +122,16 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
             yield from _task_pods(each, given)
+        elif each["kind"] == "LeaderWorkerSet":
+            yield from _led_pods(each, given)
         elif each["kind"] == "MPIJob":
             yield from _mpi_pods(each, given)
+        elif each["kind"] == "StatefulSet":
+            for number in range(each["spec"]["replicas"]):
+                given |= {"pod": f"{name}-{number}", "ordinal": str(number)}
+                yield _pod(
+                    given["pod"], f"{given['pod']}.{each['spec']['serviceName']}", each["spec"]["template"], given
+                )
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -159,6 +167,22 @@ def _task_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod
             yield pod._replace(labels={**pod.labels, **labels})
 
 
+def _led_pods(one: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
+    """The pods of a LeaderWorkerSet (LWS 0.7 to 0.9, pkg/controllers and pkg/utils/pod)."""
+    name, inside = one["metadata"]["name"], one["spec"]["leaderWorkerTemplate"]
+    for group in range(one["spec"].get("replicas", 1)):
+        leader = f"{name}-{group}"
+        for index in range(inside["size"]):
+            called = f"{leader}-{index}" if index else leader
+            own = {
+                "LWS_LEADER_ADDRESS": f"{leader}.{name}.{given['namespace']}",
+                "LWS_GROUP_SIZE": str(inside["size"]),
+                "LWS_WORKER_INDEX": str(index),
+            }
+            template = inside["workerTemplate"] if index else inside.get("leaderTemplate", inside["workerTemplate"])
+            yield _pod(called, f"{called}.{name}", template, {**given, **own, "group": str(group)})
+
+
 def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, str]) -> Pod:
     container = template["spec"]["containers"][0]
     env = dict(given)
@@ -180,9 +204,10 @@ def expanded(text: str, env: Mapping[str, str]) -> str:
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
-    if "secretKeyRef" in entry["valueFrom"]:
-        return f"<{entry['valueFrom']['secretKeyRef']['name']}/{entry['valueFrom']['secretKeyRef']['key']}>"
-    path = entry["valueFrom"]["fieldRef"]["fieldPath"]
+    ((kind, source),) = entry["valueFrom"].items()
+    if kind != "fieldRef":
+        return f"<{source.get('name', '')}/{source.get('key') or source.get('resource')}>"
+    path = source["fieldPath"]
     return given.get(FIELDS.get(path, ""), f"<{path}>")
 
 
@@ -193,6 +218,9 @@ FIELDS = {
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.labels['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
+    "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']": "LWS_WORKER_INDEX",
+    "metadata.labels['leaderworkerset.sigs.k8s.io/group-index']": "group",
+    "metadata.labels['apps.kubernetes.io/pod-index']": "ordinal",
 }
 """Fields of pods -> what `given` calls their value."""
 
@@ -214,7 +242,7 @@ def _sum(expression: str, env: Mapping[str, str]) -> str:
     """Shell arithmetic: `/` is a division without remainder, and `${NAME##*-}` ends behind the last dash."""
     expression = re.sub(r"\$\{([A-Z_]+)##\*-\}", lambda name: env[name[1]].rpartition("-")[2], expression)
     filled = re.sub(r"[A-Z_]+", lambda name: env[name[0]], expression).replace("/", "//")
-    assert re.fullmatch(r"[0-9+*%/]+", filled), expression
+    assert re.fullmatch(r"[0-9+*%/-]+", filled), expression
     return str(eval(filled))  # digits and operators only
 
 

@@ -19,7 +19,7 @@ needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"n
 
 # --- upstream's own examples ------------------------------------------------------------------------------------------
 
-FOLDERS = ("dra", "jobset", "kai", "lws", "kueue")
+FOLDERS = ("dra", "jobset", "kai", "lws", "kueue", "grove")
 NO_OBJECT = "apiVersion is missing"
 NULL = "containers[0].env: null"
 NO_CRD = "no CRD for"
@@ -87,6 +87,10 @@ EXCEPTIONS = {
     "jobset/examples__failure-policy__host-maintenance-event-model.yaml": WEBHOOK,
     "jobset/examples__failure-policy__onjobfailurereasons-present.yaml": WEBHOOK,
     "jobset/examples__failure-policy__restartjobsetandignoremaxrestarts-action.yaml": WEBHOOK,
+    # A constraint without a value, which the API server drops; and a role that only the CRD requires.
+    "grove/operator__e2e__yaml__tas-large-scale.yaml": "topologyConstraint",
+    "grove/operator__samples__user-guide__02_pod-and-resource-naming-conventions__multinode-disaggregated-with-frontend"
+    ".yaml": "'roleName' is a required property",
     # The volumes come from volumeClaimTemplates, which only the controller adds to the pods.
     "lws/docs__examples__sample__lws-volume-claim-templates.yaml": "undeclared volume 'persistent-storage'",
 }

@@ -17,7 +17,7 @@ import support
 from bayplan.model.target import Target
 from bayplan.planning.existing import with_parts
 from bayplan.text.emit import emit
-from oracle import ORACLES
+from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
 from tools import golden
 from tools.effort import LONG, examples
@@ -135,11 +135,15 @@ def says_its_plan(case: golden.Case) -> bool:
     target = {case.component: case.version}
     result = support.run(*golden.sources(case.example), scheduler=case.backend, target=target, accept=accepted)
     assert result.compiled is not None, (str(case), result.diagnostics)
-    planned, oracle = result.compiled.planned, ORACLES[case.backend]
-    read = oracle.read(golden.documents(case))
+    planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
     parted = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
-    meant = sorted(oracle.intent(parted, planned.target), key=lambda gang: gang.name)
-    return not read.diagnostics and bool(read.value) and list(read.value or ()) == meant
+    alone = single.intent(parted, planned.shape, case.backend, planned.target)
+    read = oracle.read(copies.apart(single.others(documents), case.backend))
+    plans = single.grouped(parted, planned.shape)
+    intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
+    meant = sorted(intents, key=lambda gang: gang.name)
+    some = bool(read.value or alone) and single.read(documents, case.backend) == alone
+    return not read.diagnostics and some and list(read.value or ()) == meant
 
 
 def test_most_goldens_hold_manifests() -> None:

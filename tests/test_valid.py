@@ -21,13 +21,25 @@ from tools.golden import SCRIPTS, Case, cases, documents, read, texts
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 ORDER = (
-    {"Topology", "ClusterNetworkTopology", "HyperNode", "ResourceFlavor", "ClusterQueue", "Queue", "LocalQueue"},
+    {
+        *(
+            "Topology",
+            "ClusterNetworkTopology",
+            "ClusterTopologyBinding",
+            "HyperNode",
+            "ResourceFlavor",
+            "ClusterQueue",
+        ),
+        *("Queue", "LocalQueue"),
+    },
     {"ServiceAccount", "Role", "RoleBinding", "ComputeDomain", "ResourceClaimTemplate", "ConfigMap"},
     {"Workload"},
     {"CompositePodGroup"},
     {"PodGroup"},
     {"Service"},
-    {"Pod", "Job", "JobSet"},
+    {"TrainingRuntime"},
+    {"Pod", "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "PodCliqueSet", "MPIJob", "TrainJob"},
+    {"HorizontalPodAutoscaler"},
 )
 """Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
 

@@ -171,8 +171,10 @@ def _repaired(case: Case, errors: list[Diagnostic]) -> Case | None:
             subject, document, path = "topology", case.topology, ["spec", "namespaces"]
         found = _existing(document, tuple(path))
         inherited = path[len(found)] if len(found) < len(path) and "podSets" in found else ""
-        if inherited in document["spec"].get("defaults", ()):
-            found = ("spec", "defaults", inherited)
+        above = [found[:n] for n in range(len(found), 0, -1)]
+        owners = [each for each in above if inherited in (_at(document, (*each, "defaults")) or ())]
+        if inherited and owners:
+            found = (*owners[0], "defaults", inherited)
         made = _without(document, found, each.code)
         if made is not None:
             changed = case._replace(**{str(subject): made})
@@ -282,6 +284,8 @@ def _suited(flow: Data, scheduler: str, chance: Random) -> Data:
     """The workflow with kinds that the scheduler takes."""
     kinds = BACKENDS[scheduler].declared.kinds
     for gang in flow["spec"]["gangs"]:
+        if gang.get("lifecycle") == "service":
+            continue
         if gang.get("workload", "auto") not in ("auto", *kinds):
             gang["workload"] = chance.choice(("auto", "auto", *kinds))
     return flow
@@ -461,9 +465,35 @@ def _gang(chance: Random, name: str, topology: Data, count: int) -> Data:
     if len(topology["spec"]["pools"]) > 1:
         gang["pool"] = pool["name"]
     gang |= _contents(chance, levels, floor, chance.choice((0, 0, 1, 1, 2)), most, topology)
+    if chance.random() < 0.12:
+        _serve(chance, gang)
     if "computeDomain" not in gang and "'nvlink'" in str(pool) and _parts(gang, pool["node"].get("count", 0)):
         _nowhere(gang)  # a channel is for pods that take whole nodes (P506)
     return gang
+
+
+def _serve(chance: Random, gang: Data) -> None:
+    """A service: copies of one pod, or a gang that never ends."""
+    for key in ("maxRestarts", "barrier", "workload"):
+        gang.pop(key, None)
+    gang["lifecycle"] = "service"
+    if chance.random() < 0.5:
+        for key in ("groups", "placement"):
+            gang.pop(key, None)
+        gang["podSets"] = [
+            {"name": "web", "image": IMAGE, "ports": {"http": 8080}, "resources": {"cpu": "2", "memory": "2Gi"}}
+        ]
+        gang["service"] = chance.choice(({}, {"ports": ["http"]}, {"type": "NodePort"}))
+        copies = gang.get("replicas", 1)
+        for key, value in (
+            ("autoscale", {"minReplicas": copies, "maxReplicas": copies + 1, "cpuPercent": 80}),
+            ("rollout", {"surge": 1, "unavailable": 0}),
+            ("workload", "deployment"),
+        ):
+            if chance.random() < 0.3:
+                gang[key] = value
+    elif chance.random() < 0.5:
+        gang["workload"] = "statefulset"
 
 
 def _parts(node: Data, whole: int) -> bool:
@@ -692,6 +722,17 @@ def _values(root: Any, place: Place, words: Mapping[str, list[Any]]) -> list[Any
     return tried + ([True, False] if own.get("type") == "boolean" else [])
 
 
+VOLUMES: list[Data] = [
+    {"/data": {"claim": "datasets", "subPath": "a", "readOnly": True}, "/models": {"claim": "datasets"}},
+    {"/scratch": {"emptyDir": {"medium": "Memory", "size": "1Gi"}}, "/other": {"emptyDir": {}}},
+    {"/data": {"hostPath": "/mnt/data", "type": "Directory"}, "/nfs": {"nfs": {"server": "nfs", "path": "/a"}}},
+    {"/keys": {"secret": "keys", "items": {"id": "id"}, "mode": "0400"}, "/more": {"secret": "keys", "optional": True}},
+    {"/fast": {"ephemeral": {"size": "1Ti", "storageClass": "nvme"}}, "/settings": {"configMap": "settings"}},
+    {"/token": {"projected": [{"serviceAccountToken": {"path": "token", "audience": "vault"}}]}},
+    {"/store": {"csi": {"driver": "store.csi.k8s.io", "volumeAttributes": {"a": "b"}}, "readOnly": True}},
+]
+
+
 def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
     """Values of fields that name something, and of counts."""
     spec = topology["spec"]
@@ -746,7 +787,16 @@ def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
         "dependsOn": [[each["name"]] for each in gangs[:-1]] or [[]],
         "hosts": [{"@first@": first}, {"${A}": f"{first}/0"}],
         "command": [["run", "@first@"], ["sh", "-c", "echo $NODE_RANK; exec run"], ["torchrun", "--nnodes=$(NNODES)"]],
-        "env": [{"A": "$(NODE_RANK)", "B": "", "Z_9": 5}, {"LONG": "x: y #\n\t'\"", "U": "äß"}],
+        "env": [
+            {"A": "$(NODE_RANK)", "B": "", "Z_9": 5},
+            {"LONG": "x: y #\n\t'\"", "U": "äß"},
+            {"TOKEN": {"secret": "hub", "key": "token"}, "USED": "$(TOKEN)"},
+            {"NODE": {"field": "spec.nodeName"}, "CPUS": {"resource": "limits.cpu"}},
+        ],
+        "volumes": VOLUMES,
+        "mounts": [[], ["/data"]],
+        "sidecars": [[{"name": "logs", "image": IMAGE}], [{"name": "logs", "image": IMAGE, "resources": {"cpu": "1"}}]],
+        "initContainers": [[{"name": "init", "image": IMAGE, "mounts": []}], [{"name": "unpack", "image": IMAGE}]],
         "ports": [{"http": 8000, "m-1": 65535}, {"metrics": 9400}],
         "files": [{"/opt/run.sh": "#!/bin/sh\necho hi\n", "/etc/b.bin": {"base64": "AAEC"}}, {"/a": ""}],
         "labels": [{"team": "vision"}, {"example.com/a.b": "X_1", "z": ""}],

@@ -13,6 +13,7 @@ from judges import (
     builtin,
     crd,
     cross,
+    grove,
     jobset,
     kai,
     koordinator,
@@ -43,6 +44,7 @@ SCHEMAS: tuple[tuple[Callable[[Document], bool], Judge], ...] = (
 RULES: tuple[Judge, ...] = (
     lambda document, _: syntax.judge(document),
     lambda document, _: pods.judge(document),
+    lambda document, _: grove.judge(document),
     lambda document, _: jobset.judge(document),
     kai.judge,
     koordinator.judge,
@@ -56,6 +58,7 @@ RULES: tuple[Judge, ...] = (
 
 TOGETHER: tuple[Callable[[list[Document], Target], Iterable[str]], ...] = (
     cross.judge,
+    lambda documents, _: grove.cross(documents),
     lambda documents, _: koordinator.members(documents),
     kueue.judge_all,
     lambda documents, _: native.together(documents),

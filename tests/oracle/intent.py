@@ -55,7 +55,7 @@ def gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
     return GangIntent(
         name=gang.name,
         namespace=plan.namespace,
-        queue=plan.queue,
+        queue=gang.gang.queue or plan.queue,
         priority_class=plan.workflow.priority_class,
         preemptible=gang.gang.preemptible,
         topology="",

@@ -57,7 +57,7 @@ def _gang_intent(plan: Plan, gang: GangPlan) -> GangIntent:
     return GangIntent(
         name=gang.name,
         namespace=plan.namespace,
-        queue=plan.queue,
+        queue=gang.gang.queue or plan.queue,
         priority_class=plan.workflow.priority_class,
         preemptible=None,
         topology="",

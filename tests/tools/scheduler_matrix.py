@@ -12,7 +12,8 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, PLACED, TITLES
+from bayplan.model.existing import FEATURES as PLACING
+from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
 
@@ -21,6 +22,9 @@ MATRIX = FOLDER / "README.md"
 
 NAMES = {"kai": "KAI", "sunk": "SUNK", "slurm-bridge": "slurm-bridge", "native": "native", "none": "none"}
 """Schedulers that are not called by their capitalized name."""
+
+OPERATED_NAMES = {"mpijob": "MPIJob", "trainjob": "TrainJob"}
+"""Kinds of jobs of which an operator makes the pods."""
 
 KIND_NAMES = {"jobset": "JobSet", "job": "Job", "pods": "pods", "volcano-job": "Volcano Job", "sbatch": "sbatch script"}
 
@@ -63,13 +67,14 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "no-queue": "workflow without a queue",
         "priority": "`priorityClass`",
         "preemptible": "`preemptible`",
+        "limited-copies": "one object for all copies, with `atOnce`",
+        "unlimited-copies": "one object for all copies",
     },
     "kinds": {
         "workload-jobset": "JobSet",
         "workload-job": "Job",
         "workload-pods": "bare pods",
         "workload-volcano-job": "Volcano Job",
-        "workload-lws": "LeaderWorkerSet",
         "workload-sbatch": "sbatch script",
     },
     "lifecycle": {
@@ -88,11 +93,44 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "always-restart": "`restartPolicy: Always`",
         "adopt": "`cleanup: adopt`",
         "pod-name-length": "length of generated pod names",
+        "service": "`lifecycle: service`",
+        "clients": "`service`",
+    },
+    "services": {
+        "end": "`lifecycle: job`",
+        "pod-templates": "several podSets in a copy",
+        "leader": "several leaders in a copy",
+        "pods-a-copy": "several pods in a copy",
+        "separate-ranks": "`rendezvous: group` of groups that share a pod template",
+        "missing-pods": "`minReplicas` of a group or podSet",
+        "pod-names": "`hosts`",
+        "autoscale": "`autoscale`",
+        "rollout": "`rollout`",
+        "new-versions": "a new version of ranks by itself",
+    },
+    "operators": {
+        "pod-templates": "podSets of a gang",
+        "one-launcher": "gangs without a launcher, or with groups",
+        "missing-pods": "`minReplicas` of a podSet or group",
     },
 }
-"""Mark of a table -> its features, with the title of each. The workload kind decides about the last."""
+"""Mark of a table -> its features, with the title of each. The workload kind decides about the last two."""
 
-COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
+SERVICES = {
+    "lws": "LeaderWorkerSet",
+    "statefulset": "StatefulSet",
+    "deployment": "Deployment",
+    "podcliqueset": "PodCliqueSet",
+}
+"""Kinds of services, which the scheduler places like those that exist already."""
+
+COMPONENTS = {
+    "jobset": "JobSet",
+    "lws": "LeaderWorkerSet",
+    "kubernetes": "Kubernetes",
+    "trainer": "Trainer",
+    "mpiOperator": "mpi-operator",
+}
 """Components other than the scheduler that bound what it supports."""
 
 UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "Jobs", "level-count": "levels"}
@@ -101,7 +139,7 @@ UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "J
 CUTS = {
     "copies": ("groups of whole Jobs of a replicatedJob", ("jobset", "trainjob")),
     "ranks": ("groups of consecutive ranks (`group-size`)", (*(k for k in TITLES if k != "pod"), LED)),
-    "gangs": ("several gangs from one pod template", ("lws",)),
+    "gangs": ("several gangs from one pod template", ("lws", "podcliqueset")),
 }
 
 
@@ -117,8 +155,33 @@ def pages() -> dict[Path, dict[str, str]]:
     tables = {
         mark: table(["feature", *heads, "code"], (_row(feature, title, backends) for feature, title in rows.items()))
         for mark, rows in TABLES.items()
-        if mark != "lifecycle"
+        if mark not in ("lifecycle", "services", "operators")
     }
+    placed = ((title, *_placed(kind, backends), PLACING[f"place-{kind}"].code) for kind, title in WRITTEN.items())
+    tables["kinds"] += "\n" + "\n".join(table((), placed).splitlines()[2:])
+    tables["services"] = table(
+        ["feature", *SERVICES.values(), "code"],
+        (
+            (title, *(_of_kind(feature, kind) for kind in SERVICES), FEATURES[feature].code)
+            for feature, title in TABLES["services"].items()
+        ),
+    )
+    operated = {**TABLES["operators"], **TABLES["lifecycle"]}
+    tables["operators"] = table(
+        ["feature", *OPERATED_NAMES.values(), "code"],
+        (
+            (title, *(_of_kind(feature, kind) for kind in OPERATED_NAMES), FEATURES[feature].code)
+            for feature, title in operated.items()
+        ),
+    )
+    tables["operators-losses"] = table(
+        ["workload kind", "feature", "supported", "reason"],
+        (
+            (called, *row[1:])
+            for kind, called in OPERATED_NAMES.items()
+            for row in _losses(KINDS[kind].SUPPORT, called, kind)
+        ),
+    )
     tables["lifecycle"] = table(
         ["feature", *KIND_NAMES.values(), "code"],
         (
@@ -137,6 +200,21 @@ def pages() -> dict[Path, dict[str, str]]:
     tables["existing"] = table(["workload", *heads], _existing(backends))
     own = {FOLDER / f"{each.declared.name}.md": {"losses": _own(each)} for each in backends}
     return {MATRIX: tables, **own}
+
+
+WRITTEN = {**SERVICES, SINGLE_PODS: SERVICES["deployment"], **OPERATED_NAMES}
+del WRITTEN["deployment"]
+
+
+def _placed(kind: str, backends: Sequence[Backend]) -> Iterator[str]:
+    """Whether each scheduler places a kind that bayplan writes."""
+    return (_existing_cell(each, f"place-{kind}") for each in backends)
+
+
+def _of_kind(feature: str, kind: str) -> str:
+    """The support of a kind; a dash if it never needs the feature."""
+    rows = [row for row in KINDS[kind].SUPPORT if row.feature == feature]
+    return summed(rows, kind, _unit(feature)) if rows else "-"
 
 
 def page(path: Path, text: str) -> str:

@@ -246,8 +246,8 @@ def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, 
 @pytest.mark.parametrize(
     ("group", "kind", "code"),
     [
-        ("grove.io/v1alpha1", "PodCliqueSet", "W500"),
-        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W500"),
+        ("grove.io/v1alpha1", "PodCliqueSet", "W502"),
+        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W502"),
         ("batch/v1", "CronJob", "W500"),
         ("apps/v1", "DaemonSet", "W500"),
         ("", "", "W500"),

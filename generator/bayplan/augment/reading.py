@@ -139,7 +139,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
             templates = read.value or _lenient(scaled, request.objects)
             templates = templates._replace(gangs=copies) if templates and copies else templates
             if templates and grove.is_grove(one):
-                cliques, groups = grove.made(one, request.objects, cluster.topology)
+                cliques, groups = grove.made(scaled, request.objects, cluster.topology)
                 pods += (each for clique in cliques for each in _pods(clique, cluster))
                 objects += groups
                 continue

@@ -201,6 +201,7 @@ def section(code: str) -> str:
 
 def _unknown(query: str) -> Diagnostic:
     message = f'"{query}" is not a code or a field'
-    guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
+    near = {field.name for field in all_fields() if abs(field.name.count(".") - query.count(".")) < 2}
+    guess = did_you_mean(query, sections()) or did_you_mean(query, near)
     hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
     return error("A920", ("argument", "CODE|FIELD|OBJECT"), message, hint=hint or "for example: spec.gangs.placement")

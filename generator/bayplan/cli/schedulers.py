@@ -10,9 +10,9 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
-from bayplan.kube.kinds import KINDS
+from bayplan.kube.kinds import KINDS, SERVING, SINGLE
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, PLACED, TITLES
+from bayplan.model.existing import LED, PLACED, SINGLE_PODS, TITLES
 from bayplan.model.target import KNOWN, Target
 from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.report import Batch
@@ -45,9 +45,20 @@ def cell(feature: str, backend: Backend) -> str:
         return summed(own, unit)
     kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT), unit) for kind in backend.declared.kinds}
     carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
+    if not carrying:
+        kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT), unit) for kind in _serving(backend)}
+        carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
     return _joined(carrying) or next(iter(kinds.values()), "no")
+
+
+def _serving(backend: Backend) -> Iterator[str]:
+    """The kinds of services that the scheduler can place."""
+    for kind in SERVING:
+        placed = SINGLE_PODS if kind == SINGLE else kind
+        if summed(rows_of_existing(backend, f"place-{placed}"), TEMPLATES) not in ABSENT:
+            yield kind
 
 
 def _joined(cells: Mapping[str, str]) -> str:

@@ -505,7 +505,7 @@ def _pod_labels(part: Component) -> Mapping[str, Any]:
 
 
 def _pod_spec(part: Component) -> dict[str, Any]:
-    """The pod spec as far as the scheduler reads it."""
+    """The parts of the pod spec that the scheduler reads."""
     if "components" in part.path:
         spec = mapping(part.data, "podTemplate", "spec")
         return {"schedulerName": SCHEDULER, **spec, "containers": list(items(spec, "containers")) or [{"name": "main"}]}

@@ -135,7 +135,7 @@ def _container(path: Path, container: Mapping[str, Any], adds: frozenset[str]) -
     for place, handler in asked:
         for kind in ("httpGet", "tcpSocket"):
             if get(handler, kind, "host"):
-                yield Breach((*path, *place, kind, "host"), "a probe or hook of another host")
+                yield Breach((*path, *place, kind, "host"), "a probe or hook with a host")
 
 
 def _restricted(spec: Mapping[str, Any]) -> Iterator[Breach]:

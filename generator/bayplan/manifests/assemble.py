@@ -62,7 +62,7 @@ from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Sha
 from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, Service
+from bayplan.model.workflow import Binary, Container, PodSet, Service, Variable
 from bayplan.planning.bind import gang_name
 
 BARRIER_VOLUME = "bayplan-barrier"
@@ -133,7 +133,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     )
     parts = parts._replace(env=(*own_fields(pods.spec, command, parts.env, context.kind.FIELDS), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
-    spec = pods.spec
+    spec = _with_variables(gang, pods.spec)
     if gang.copies > 1 and gang.gang.rows:
         from bayplan.manifests import matrix
 
@@ -149,6 +149,22 @@ def _variables(gang: GangPlan, pods: Pods) -> PodParts:
     index = [{"name": GANG_INDEX, **field(INDEX_FIELD)}] if gang.copies > 1 else []
     literal = [{"name": name, "value": literal_value(value)} for name, value in gang.variables.items()]
     return PodParts(env=tuple(each for each in (*index, *literal) if each["name"] not in taken))
+
+
+def _with_variables(gang: GangPlan, spec: PodSet) -> PodSet:
+    """The podSet whose other containers have the variables of a copy too."""
+    if not (gang.variables and (spec.init_containers or spec.sidecars)):
+        return spec
+    own: dict[str, str | Variable] = {name: literal_value(value) for name, value in gang.variables.items()}
+    if gang.copies > 1:
+        own[GANG_INDEX] = Variable(field=INDEX_FIELD)
+
+    def filled(each: Container) -> Container:
+        return each._replace(env={**own, **each.env})
+
+    return spec._replace(
+        init_containers=tuple(map(filled, spec.init_containers)), sidecars=tuple(map(filled, spec.sidecars))
+    )
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:

@@ -74,7 +74,7 @@ def started(words: Sequence[str], env: Sequence[Mapping[str, Any]], columns: Seq
 
 
 def _word(text: str, known: Container[str], arguments: list[str]) -> str:
-    """A text as one word of a shell. Parts that need quotes become arguments of the shell."""
+    """A string as one word of a shell. Parts that need quotes become arguments of the shell."""
     pieces = []
     for is_name, part in _parts(text, known):
         if is_name:
@@ -88,7 +88,7 @@ def _word(text: str, known: Container[str], arguments: list[str]) -> str:
 
 
 def _parts(text: str, own: Container[str]) -> Iterator[tuple[bool, str]]:
-    """The references to these variables in a text, and the texts between them."""
+    """The references to these variables in a string, and what is between them."""
     start = 0
     for reference in _REFERENCE.finditer(text):
         if reference[1] is not None and reference[1] in own:

@@ -14,7 +14,6 @@ from bayplan.model.workflow import GANGS
 ORDER = (
     "PriorityClass",
     "Topology",
-    "ClusterTopologyBinding",
     "ClusterNetworkTopology",
     "HyperNode",
     "ResourceFlavor",
@@ -38,13 +37,14 @@ ORDER = (
     "TrainingRuntime",
     "TrainJob",
     "LeaderWorkerSet",
-    "PodCliqueSet",
     "Job",
     "StatefulSet",
     "Deployment",
     "Pod",
     "HorizontalPodAutoscaler",
     "File",
+    "ClusterTopologyBinding",
+    "PodCliqueSet",
 )
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
 

@@ -166,6 +166,7 @@ FEATURES: Mapping[str, Feature] = {
     "end": Feature("gangs that end (`lifecycle: job`)", code="F769", firm=True),
     "pod-templates": Feature("several pod templates in each copy", "pod templates", "F770", True),
     "leader": Feature("a first podSet of several pods beside another one", "pods", "F770", True),
+    "separate-ranks": Feature("ranks in each of several groups (`rendezvous: group`)", code="F770", firm=True),
     "missing-pods": Feature("copies that start without some pods (`minReplicas`)", code="F772", firm=True),
     "one-launcher": Feature("gangs other than one podSet with a launcher", code="F781", firm=True),
     "adopt": Feature("cleanup by adoption (`cleanup: adopt`)", code="F621"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE
+from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
@@ -160,8 +160,13 @@ def own_templates(workload: Workload) -> WorkloadTemplates:
     """The pod templates of a workload to write, as if it were there already."""
     gang = workload.gangs[0]
     slots = tuple(TemplateSlot(pods.spec.name, (), pods.total) for pods in all_pods(gang.root))
-    copies = max(len(workload.gangs), 2 if varies(gang.gang) else 1)
+    copies = max(len(workload.gangs), 2 if varies(gang.gang) and workload.kind != STATEFULSET else 1)
     return WorkloadTemplates(workload.kind, Object((), {}), slots, copies)
+
+
+def own_needs(workload: Workload) -> Iterator[Need]:
+    """The features that it needs of a scheduler."""
+    return needs(Shape((workload,), existing=True), own_templates(workload))
 
 
 def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:

@@ -8,11 +8,22 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, GROVE, JOB, KINDS, MPIJOB, SBATCH, SERVING, SINGLE, Kind, instances
+from bayplan.kube.kinds import (
+    CONTROLLED,
+    GROVE,
+    JOB,
+    KINDS,
+    MPIJOB,
+    SBATCH,
+    SERVING,
+    SINGLE,
+    STATEFULSET,
+    Kind,
+    instances,
+)
 from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
 from bayplan.kube.shell import table_of_rows
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
-from bayplan.model.existing import SINGLE_PODS
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
     GangPlan,
@@ -30,7 +41,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import Workflow, serves, varies
+from bayplan.model.workflow import PodSet, Workflow, serves, varies
 from bayplan.planning.bind import base_name, gang_name
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
@@ -143,7 +154,7 @@ class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
 
     `needs` are those of a workload of one kind that only this scheduler has; `features` describes them. `placed`: its
-    rows for existing workloads, which hold for the kinds in `CONTROLLED` too.
+    rows for existing workloads, which hold for the kinds in `CONTROLLED` too; `placing`: the needs of one of these.
     """
 
     name: str
@@ -153,6 +164,7 @@ class Offer(NamedTuple):
     needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
     features: Mapping[str, Feature] = FEATURES
     placed: tuple[Support, ...] = ()
+    placing: Callable[[Workload], Iterable[Need]] = lambda _: ()
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -248,8 +260,12 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
         folded = [tuple(map(mpijob.split, family)) for family in folded]
     every = tuple(gang for family in folded for gang in family)
     first = every[0]
-    varying = varies(first.gang) or (kind == GROVE and makes_channels(plan.topology))
-    if kind in SERVING and (varying or len(every) == 1 or not first.compute_domains):
+    varying = kind != STATEFULSET and (varies(first.gang) or (kind == GROVE and makes_channels(plan.topology)))
+    if (
+        kind in SERVING
+        and (kind != STATEFULSET or len(every) == 1)
+        and (varying or len(every) == 1 or not first.compute_domains)
+    ):
         yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
     if kind not in SERVING or not (varying or len(every) == 1):
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
@@ -347,8 +363,16 @@ def _indexed(gang: GangPlan) -> bool:
         and own.barrier == "none"
         and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
         and not (spec.fabric and spec.fabric.address)
-        and not (own.rows and (not spec.command or any(spec.data) or containers(spec.template) or _large(own.rows)))
+        and not serves(own)
+        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
     )
+
+
+def _needs_literals(spec: PodSet) -> bool:
+    """Whether something beside the command of the main container may refer to a matrix, or there is no command."""
+    beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
+    probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
+    return bool(beside or probes or not spec.command)
 
 
 def _large(rows: Sequence[Mapping[str, str]]) -> bool:
@@ -391,6 +415,8 @@ def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
 def _kind_row(workload: Workload, offer: Offer, target: Target) -> Support | None:
     """The row that decides whether the scheduler supports the kind."""
     if workload.kind in CONTROLLED:
+        from bayplan.model.existing import SINGLE_PODS  # only few workflows need it
+
         placed = SINGLE_PODS if workload.kind == SINGLE else workload.kind
         return find_row(Need(f"place-{placed}", 1, ()), offer.placed, target)
     return find_row(_kind_need(workload), offer.rows, target)
@@ -439,10 +465,8 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
     if workloads[0].kind in CONTROLLED:
         from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
-        from bayplan.planning import existing
 
-        placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
-        for need in placing:
+        for need in offer.placing(workloads[0]):
             hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
             gaps = compare((need,), offer.placed, target, offer.name, PLACING)
             yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
@@ -497,8 +521,10 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
     if kind in SERVING and one_version(gang) and not (kind == GROVE and not mixes_versions(gang)):
         yield Need("new-versions", 1, (*gang.route, "workload"), subject=subject)
     yield Need("pod-templates", len(parts), gang.route, subject=subject)
-    if len(parts) == 2:
+    if len(parts) == 2 and kind != STATEFULSET:  # which has one template
         yield Need("leader", parts[0].total, parts[0].route, subject=f'podSet "{parts[0].spec.name}"')
+    if kind in SERVING and any(pods.ranks and pods.ranks.each for pods in parts):
+        yield Need("separate-ranks", 1, (*gang.route, "rendezvous"), subject=subject)
     units = [units for unit in walk(gang.root) for units in unit.groups if units.optional]
     for optional in {each.route: each for each in units}.values():
         yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')

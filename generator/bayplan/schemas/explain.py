@@ -182,16 +182,20 @@ def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
 
 _OF_PODS = """
     affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks hostAliases hostIPC hostNetwork hostPID
-    imagePullSecrets initContainers nodeSelector resourceClaims runtimeClassName securityContext serviceAccount
-    serviceAccountName shareProcessNamespace terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes
+    nodeSelector resourceClaims runtimeClassName securityContext shareProcessNamespace tolerations
+    topologySpreadConstraints
 """
-_OF_CONTAINERS = """
-    envFrom imagePullPolicy lifecycle livenessProbe readinessProbe startupProbe stdin tty volumeDevices volumeMounts
-    workingDir
+_OF_CONTAINERS = "imagePullPolicy lifecycle stdin tty volumeDevices"
+_OF_POD_SETS = """
+    envFrom imagePullSecrets initContainers livenessProbe readinessProbe serviceAccount sidecars startupProbe
+    terminationGracePeriodSeconds volumes workingDir
 """
 _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(_OF_PODS.split(), "template: {{spec: {{{0}: ...}}}}"),
     **dict.fromkeys(_OF_CONTAINERS.split(), "template: {{spec: {{containers: [{{name: PODSET, {0}: ...}}]}}}}"),
+    **dict.fromkeys(_OF_POD_SETS.split(), "{0}: ..."),
+    "serviceAccountName": "serviceAccount: ...",
+    "volumeMounts": "volumes: {{PATH: {{...}}}}",
     "containers": "image: ..., command: [...], args: [...]",
     **dict.fromkeys(("annotations", "labels"), "template: {{metadata: {{{0}: ...}}}}"),
     **dict.fromkeys(("gpu", "gpus", "nvidia.com/gpu"), "accelerator: {{count: ...}}"),
@@ -253,6 +257,8 @@ def _cast(value: Any, expected: list[str], key: str) -> str:
         return _list_of_words(value, key)
     if expected == ["array"] and isinstance(value, dict):
         return "write a list: begin each entry with a dash"
+    if key == "volumes" and isinstance(value, list):
+        return "write a mapping by path: {/data: {claim: ...}}"
     if expected == ["object"] and isinstance(value, list) and all(_is_variable(each) for each in value):
         names = ", ".join(f"{each['name']}: ..." for each in value[:3])
         return f"write a mapping: {{{names}}}"

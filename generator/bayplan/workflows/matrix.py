@@ -17,7 +17,7 @@ MOST = 10_000
 """The most copies that a matrix makes: as many as gangs in a workflow."""
 
 FILE, ROWS = "file", "rows"
-"""Keys of a matrix that are no variables."""
+"""Keys of a matrix that do not name a variable."""
 
 OWN = {"GANG_INDEX", "GANG_COUNT", "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "JOB_COMPLETION_INDEX"}
 OWN |= {"GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "POD_NAMESPACE"}

@@ -46,9 +46,9 @@ FEATURES: Mapping[str, Feature] = {
     "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F695"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
-    "grove-depth": Feature("groups inside groups of a PodCliqueSet", "levels of groups", "F777", True),
+    "grove-depth": Feature("groups inside groups of a PodCliqueSet", "levels", "F777", True),
     "grove-uneven": Feature("unlike instances of a group in a PodCliqueSet", "instances", "F777", True),
-    "grove-topologies": Feature("levels of several Topologies in a PodCliqueSet", "Topologies", "F778", True),
+    "grove-topologies": Feature("levels of several Topologies in a PodCliqueSet", "bindings", "F778", True),
     "grove-key-length": Feature("long label keys of levels in Grove", "characters", "F778", True),
     "grove-surge": Feature("additional copies of a PodCliqueSet during a rollout", "copies", "F779"),
     "grove-scaled": Feature("a level around replicas beyond `minReplicas` in a PodCliqueSet", "replicas", "F780"),
@@ -230,7 +230,7 @@ SUPPORT = (
     ),
     approximate(
         "grove-scaled",
-        "Grove makes a gang of its own of each replica beyond `minReplicas`, so it may be in another domain of the"
+        "Grove makes a gang of its own of each replica beyond `minReplicas`, so KAI may choose another domain of the"
         " level around its group (Grove#648)",
         "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
         " require a level only on the group",

@@ -34,7 +34,21 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape, Workload
-from bayplan.model.plan import BOUNDED, CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.plan import (
+    BOUNDED,
+    CHANNEL,
+    SLOTS,
+    WHOLE,
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    all_pods,
+    gang_queue,
+    once,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains
@@ -58,6 +72,7 @@ FEATURES: Mapping[str, Feature] = {
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "surge": Feature("copies above `replicas` during a rollout (`surge`)", code="F771", firm=True),
     CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
+    "queues-together": Feature("queues of their own for gangs with `dependsOn`", code="F758", firm=True),
     "late-launcher": Feature("launchers of MPIJobs that start later", code="F783"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
@@ -238,6 +253,11 @@ QUEUES = (
         report="info",
     ),
     never(
+        "queues-together",
+        "gangs with `dependsOn` are one JobSet, which Kueue admits from the queue that its label names",
+        "give them one queue, or render them separately with `--gang NAME`",
+    ),
+    never(
         CHAINED,
         "copies that wait would be in one JobSet with those that run, and Kueue admits a JobSet only if there are quota"
         " and room for all of it",
@@ -279,8 +299,7 @@ KINDS = (
     Support("late-launcher", component="mpiOperator", since="0.8"),
     not_yet_upstream(
         "late-launcher",
-        "mpi-operator below 0.8 does not pass on to the launcher's Job the nodes that Kueue chooses when it starts the"
-        " MPIJob",
+        "Kueue chooses nodes when the launcher's Job is there already, and mpi-operator below 0.8 does not change it",
         "target mpi-operator 0.8 or later, or use `workload: jobset`",
     ),
     Support("workload-jobset", up_to=8),
@@ -332,9 +351,18 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     return (
         *(need for gang in firsts for need in _gang_needs(merged, gang)),
         *_dependent_gangs(merged),
+        *_queues_together(merged),
         *_concurrent_gangs(merged),
         *cluster_needs(plan.topology),
     )
+
+
+def _queues_together(plan: Plan) -> Iterator[Need]:
+    """Gangs of one JobSet in different queues."""
+    named = {gang.name: gang_queue(plan, gang) for gang in plan.gangs}
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        if any(named.get(name, named[gang.name]) != named[gang.name] for name in gang.after):
+            yield Need("queues-together", 1, (*gang.route, "dependsOn"), subject=f'gang "{gang.gang.name}"')
 
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:

@@ -77,12 +77,14 @@ def _mpijob() -> tuple[Support, ...]:
             component=COMPONENT,
             since=SINCE_LEVELS,
         ),
-        Support(kind, component="mpiOperator", since="0.8"),
         never(
             kind,
             "the CRD of mpi-operator below 0.8 silently drops `workloadRef` from its pod templates",
             "target mpi-operator 0.8 or later",
+            component="mpiOperator",
+            until="0.8",
         ),
+        Support(kind, component=COMPONENT, since=SINCE_WORKLOADS, until=SINCE_LEVELS),
     )
 
 

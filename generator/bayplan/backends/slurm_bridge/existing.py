@@ -55,8 +55,10 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The PodGroups of the gang. Each pod of a Deployment is a Slurm job with the options of its owner
-    (`slurmjobir.go`, `owner.go`, 1.2); it reads their copy in the ReplicaSet if it may not read Deployments."""
+    """The PodGroups of the gang. Each pod of a Deployment is a Slurm job with the options of its owner.
+
+    slurm-bridge reads their copy in the ReplicaSet if it may not read Deployments (`slurmjobir.go`, `owner.go`, 1.2).
+    """
     if not single_pods(shape):
         return lower(plan, shape, target)
     gang, scheduler = plan.gangs[0], plan.topology.scheduler_name("slurm-bridge", SCHEDULER)
@@ -73,7 +75,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     group = next(filter(None, (beside.find(api, "PodGroup", found, called) for api in kinds)), None)
     if called and group is None:
         return missing(found, "PodGroup", called)
-    partition = text(group.data, "metadata", "annotations", f"{PREFIX}partition") if group else ""
+    key = f"{PREFIX}partition"
+    partition = text(group.data, "metadata", "annotations", key) if group else found.own(key)
     return Outcome(of_labels(found)._replace(queue=partition))
 
 

@@ -31,8 +31,11 @@ TRAINJOB = "trainjob"
 SINGLE = "deployment"
 """The kind whose pods are copies of a gang of one pod. Nothing groups them: they come and go one by one."""
 
-SERVING = (SINGLE, "lws", "statefulset", "podcliqueset")
-"""Kinds of services, in the order of `workload: auto`. All copies of a gang are `replicas` of one object."""
+STATEFULSET = "statefulset"
+"""The kind whose pods are one gang: each copy is an object of its own."""
+
+SERVING = (SINGLE, "lws", STATEFULSET, "podcliqueset")
+"""Kinds of services, in the order of `workload: auto`. Copies are `replicas` of one object, but for StatefulSets."""
 
 GROVE = "podcliqueset"
 """The kind of Grove, whose cliques and scaling groups are the podSets and groups of a gang."""

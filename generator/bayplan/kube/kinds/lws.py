@@ -49,6 +49,11 @@ SUPPORT = (
         "make the first podSet one pod, or give all pods one podSet",
     ),
     never(
+        "separate-ranks",
+        "the name of a leader has no number, so a pod cannot compute the name of the first pod of its group",
+        "make each group a gang, or set `rendezvous: gang`",
+    ),
+    never(
         "missing-pods", "the controller makes all pods of a copy, and restarts them together", "remove `minReplicas`"
     ),
     not_yet_here("adopt", "only a JobSet owns the objects of its gang", "leave `cleanup` out"),
@@ -65,7 +70,9 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
 def numbers(gang: GangPlan, pods: Pods) -> Numbers:
     """The number that the controller gives pods counts all of a copy, from the leader on."""
     first = before(gang, pods)
-    return running_on(f"({INDEX_VARIABLE}-{first})" if first else INDEX_VARIABLE, pods)
+    if not first:
+        return running_on(INDEX_VARIABLE, pods)
+    return running_on(f"({INDEX_VARIABLE}-{first})" if pods.copies > 1 else f"{INDEX_VARIABLE}-{first}", pods)
 
 
 def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:

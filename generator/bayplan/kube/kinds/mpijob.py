@@ -1,9 +1,9 @@
 """MPIJob (`kubeflow.org/v2beta1`): the first pod is the launcher, and the others are its workers.
 
 mpi-operator makes the Service and the ssh key, and cleans up. The launcher runs ranks too (`runLauncherAsWorker`), so
-that there are as many pods as without the operator. `kube/mpi.sh` runs in all of them: sshd alone would not give ranks
-the environment of their pod, and the launcher would start before its workers. Read from mpi-operator v0.6.0 to v0.8.2,
-pkg/controller/mpi_job_controller.go and pkg/apis/kubeflow/validation.
+that there are as many pods as without the operator. `kube/mpi.sh` runs in all of them: sshd by itself would not give
+ranks the environment of their pod, and the launcher would start before its workers. Read from mpi-operator v0.6.0 to
+v0.8.2, pkg/controller/mpi_job_controller.go and pkg/apis/kubeflow/validation.
 """
 
 from __future__ import annotations

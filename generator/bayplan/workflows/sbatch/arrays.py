@@ -1,7 +1,7 @@
 """The gangs of an array's tasks -> one gang with copies. bayplan loads this only for arrays that read their index.
 
-The gangs may differ in texts. A text that is the same but for the number of the task refers to that number. The values
-of any other text become a column of a matrix.
+The gangs may differ in strings. A string that is the same but for the number of the task refers to that number. The
+values of any other string become a column of a matrix.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Table = Sequence[Mapping[str, str]]
 
 
 def together(gangs: Sequence[Mapping[str, Any]], numbers: Sequence[int], table: Table | None) -> dict[str, Any] | None:
-    """One gang for all, without its name; None if they differ in more than texts.
+    """One gang for all, without its name; None if they differ in more than strings.
 
-    `table`: the matrix of a script that bayplan wrote, in whose texts only variables are left.
+    `table`: the matrix of a script that bayplan wrote, in whose strings only variables are left.
     """
     each = [{key: value for key, value in gang.items() if key != "name"} for gang in gangs]
     texts = [dict(_texts(gang)) for gang in each]
@@ -64,7 +64,7 @@ def _texts(value: Any, route: Route = ()) -> Iterator[tuple[Route, str]]:
 
 
 def _bare(value: Any) -> Any:
-    """The value without its texts."""
+    """The value without its strings."""
     if isinstance(value, Mapping):
         return {key: _bare(part) for key, part in value.items()}
     return [_bare(part) for part in value] if isinstance(value, list) else "" if isinstance(value, str) else value

@@ -50,6 +50,10 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "R134",
         '"{}" cannot be read: this caller has no folder',
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
+    (
+        "R134",
+        'bayplan does not read "{}" here: the workflow comes without files beside it',
+    ): "test_sweeps.py::test_a_file_of_rows_needs_a_caller_that_reads_it",
     ("S202", "found {} as a key, expected a string"): "unit/schema_test.py::test_keys_that_are_not_text",
     ("R115", "the document has too many nested mappings and lists"): "unit/schema_test.py::test_bottomless_nesting",
     (

@@ -41,7 +41,7 @@ SUPPORT = (
     approximate(
         "rollout",
         "Grove replaces one copy after another and ignores `unavailable`",
-        "set `unavailable: 1`",
+        "remove `rollout`",
         report="info",
     ),
     approximate(

@@ -491,7 +491,8 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
     if workloads[0].kind in CONTROLLED:
         yield from _template_needs(family[0], workloads[0].kind)
-        if len(workloads) > 1 and workloads[0].kind != STATEFULSET and family[0].gang.rollout:
+        rolls = workloads[0].kind in SERVING and workloads[0].kind != STATEFULSET
+        if rolls and len(workloads) > 1 and family[0].gang.rollout:
             yield Need("rollout-apart", 1, (*family[0].route, "rollout"), subject=f'gang "{family[0].gang.name}"')
     names = (
         (kind.longest_name(workload, gang, pods), pods.route)

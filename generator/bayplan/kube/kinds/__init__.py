@@ -56,6 +56,10 @@ ENDING = (
     never(
         "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
     ),
+    *(
+        never(feature, "no controller changes how many copies there are, or replaces them", "remove `workload`")
+        for feature in ("autoscale", "rollout")
+    ),
     Support("clients"),
 )
 """The rows of kinds whose pods end."""

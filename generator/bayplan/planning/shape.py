@@ -228,7 +228,11 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
     if candidates[0] is not possible[0]:
-        notes = _why_not(candidates[0][0], offer, target)
+        if serving and _gravity(least)[0]:  # no other kind is a way out
+            preferred = [each for each in candidates if each[0].kind == candidates[0][0].kind]
+            named = [(each, tuple(_gaps(each, plan, offer, target))) for each in preferred]
+            best, least = min((*named, (best, least)), key=lambda pair: _gravity(pair[1]))
+        notes = _why_not(candidates[0][0], offer, target) if best[0].kind != candidates[0][0].kind else ()
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, (*least, *_readiness(best[0], target)))
 

@@ -8,6 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, suggest
 from bayplan.kube.objects import get, items
+from bayplan.kube.pod import asks_ready
 from bayplan.model.workflow import GANGS, Autoscale, Gang, PodSet, Service, Workflow, pod_sets_of
 
 METRICS: Mapping[str, str] = {
@@ -53,7 +54,10 @@ def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Rout
             f' "{answers.name}" that is ready'
         )
         hint = "if only rank 0 answers, make it a podSet of its own; if each answers, set `rendezvous: none`"
-        yield info("W371", route, message, hint=hint)
+        if asks_ready(answers):
+            yield info("W371", route, message, hint=hint)
+        else:
+            yield warning("W371", route, f"{message}; without a `readinessProbe`, all of them are", hint=hint)
 
 
 def _autoscale(gang: Gang, scale: Autoscale, first: PodSet, route: Route) -> Iterator[Diagnostic]:

@@ -289,7 +289,18 @@ def array(lines: str, numbers: str = "0-3%2") -> Gang:
 
 def test_an_array_that_does_not_ask_for_its_number_is_copies() -> None:
     assert (array(RUN, "1,3-5:2").replicas, array(RUN, "1,3-5:2").at_once) == (3, None)
-    assert (array(RUN).replicas, array(RUN).at_once) == (4, 2)
+    assert (array(RUN).replicas, array(RUN).at_once, array(RUN).matrix) == (4, 2, {})
+
+
+def test_programs_of_an_array_find_their_number_in_the_environment() -> None:
+    """Slurm sets it in every task (`man sbatch`), and a program in Python reads it there."""
+    program = "#!/usr/bin/env python3\n#SBATCH --array=0-3\nimport os\nprint(os.environ['SLURM_ARRAY_TASK_ID'])\n"
+    for gang in (array(RUN), sound(program, image="a:1").gangs[0]):
+        assert (gang.replicas, gang.pod_sets[0].env["SLURM_ARRAY_TASK_ID"]) == (4, "$(GANG_INDEX)")
+    listed = array(RUN, "1,3-5:2")
+    assert listed.matrix == {"TASK_ID": ["1", "3", "5"]}
+    assert listed.pod_sets[0].env["SLURM_ARRAY_TASK_ID"] == "$(TASK_ID)"
+    assert array(RUN, "7").pod_sets[0].env["SLURM_ARRAY_TASK_ID"] == "7"
 
 
 def test_an_array_from_0_refers_to_the_number_of_the_copy() -> None:

@@ -13,10 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 from bayplan.core.diagnostics import Route
+from bayplan.kube.objects import non_empty
 from bayplan.model.plan import GANG_INDEX
 
 OWN = ("SLURM", "GANG", "GROUP", "NODE", "NNODES", "MASTER", "PET", "BARRIER", "MPI", "VC", "JOB", "POD")
 """The beginnings of names that variables of others may have."""
+
+TASK_ID = "SLURM_ARRAY_TASK_ID"
+"""What Slurm sets in every task of an array (`man sbatch`, output environment variables)."""
 
 Table = Sequence[Mapping[str, str]]
 
@@ -45,6 +49,21 @@ def together(gangs: Sequence[Mapping[str, Any]], numbers: Sequence[int], table: 
     rows = [dict(zip(maker.columns, values, strict=True)) for values in zip(*maker.columns.values(), strict=True)]
     copies: dict[str, Any] = {"matrix": _matrix(rows)} if rows else {"replicas": len(numbers)}
     return {**(copies if len(numbers) > 1 or rows else {}), **_changed(each[0], changed)}
+
+
+def numbered(gang: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+    """A gang with a copy for each number, whose programs can read the number only from their environment."""
+    maker = _Maker(numbers)
+    number = maker.text([*map(str, numbers)], "") if len(numbers) > 1 else str(numbers[0])
+    copies = {"replicas": ("matrix", maker.columns)} if maker.columns else {}
+    return dict(copies.get(key, (key, value)) for key, value in _with_env(gang, {TASK_ID: number}).items())
+
+
+def _with_env(holder: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, Any]:
+    """A gang or group whose podSets also have these variables."""
+    groups = [_with_env(group, env) for group in holder.get("groups", ())]
+    pod_sets = [{**pods, "env": {**env, **pods.get("env", {})}} for pods in holder.get("podSets", ())]
+    return {**holder, **non_empty(groups=groups, podSets=pod_sets)}
 
 
 def _matrix(rows: Table) -> dict[str, Any]:

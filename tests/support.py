@@ -122,10 +122,16 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
             yield from _task_pods(each, given)
-        elif each["kind"] == "MPIJob":
-            yield from _mpi_pods(each, given)
         elif each["kind"] == "LeaderWorkerSet":
             yield from _led_pods(each, given)
+        elif each["kind"] == "MPIJob":
+            yield from _mpi_pods(each, given)
+        elif each["kind"] == "StatefulSet":
+            for number in range(each["spec"]["replicas"]):
+                given |= {"pod": f"{name}-{number}", "ordinal": str(number)}
+                yield _pod(
+                    given["pod"], f"{given['pod']}.{each['spec']['serviceName']}", each["spec"]["template"], given
+                )
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -214,6 +220,7 @@ FIELDS = {
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
     "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']": "LWS_WORKER_INDEX",
     "metadata.labels['leaderworkerset.sigs.k8s.io/group-index']": "group",
+    "metadata.labels['apps.kubernetes.io/pod-index']": "ordinal",
 }
 """Fields of pods -> what `given` calls their value."""
 

@@ -10,10 +10,13 @@ import pytest
 
 import judges
 import support
+from bayplan import formats
 from bayplan.backends import BACKENDS
 from bayplan.kube.pod_security import breaches
+from bayplan.model.formats import Context, Source
+from bayplan.model.manifest import File
 from bayplan.model.target import KNOWN
-from bayplan.model.workflow import EmptyDir, Volume
+from bayplan.model.workflow import EmptyDir, Variable, Volume, pod_sets_of
 from bayplan.workflows import native
 from bayplan.workflows.lifting import lifted
 
@@ -287,3 +290,24 @@ def test_an_import_keeps_in_the_template_only_what_has_no_field() -> None:
         },
     }
     assert routes["env", "A"] == ("template", "spec", "containers", 0, "env", 0)
+
+
+def test_a_script_carries_what_slurm_has() -> None:
+    """Mounts of the node, the folder of the command and the node's name, and an import of the script has them again."""
+    fields = {
+        "workingDir": "/workspace",
+        "volumes": {"/data": {"hostPath": "/mnt/data", "readOnly": True}, "/a": {"hostPath": "/mnt", "subPath": "a"}},
+        "env": {"NODE": {"field": "spec.nodeName"}},
+    }
+    made = support.run(flow(fields), scheduler="slurm")
+    assert made.compiled is not None, made.diagnostics
+    (script,) = [each.text for each in made.compiled.documents if isinstance(each, File)]
+    assert "--container-workdir=/workspace" in script
+    assert '--container-mounts="/mnt/a:/a,/mnt/data:/data:ro"' in script
+    found = formats.documents("a.sbatch", script.encode(), "workflow", Source("sbatch", {}))
+    assert found.value is not None
+    again = formats.workflow(found.value[0], "sbatch", Context(None)).value
+    assert again is not None
+    pods = next(pod_sets_of(again.gangs[0]))
+    assert (pods.working_dir, pods.env["NODE"]) == ("/workspace", Variable(field="spec.nodeName"))
+    assert pods.volumes["/data"] == Volume(host_path="/mnt/data", read_only=True)

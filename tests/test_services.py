@@ -29,6 +29,7 @@ SERVED = [backend for backend in ORACLES if backend != "slurm"]
 VERSIONS = random_workflows.TOPOLOGY["spec"]["versions"]
 REFUSED = {
     "F615",
+    "F626",
     "F631",
     "F638",
     "F643",

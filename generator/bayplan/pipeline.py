@@ -20,7 +20,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import CONTROLLED, SBATCH, WORKFLOW_LABEL
 from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
-from bayplan.model.backend import CHAINED, FEATURES, Backend, Need, Support
+from bayplan.model.backend import CHAINED, FEATURES, Backend, Need
 from bayplan.model.formats import Context
 from bayplan.model.manifest import File, Item, Lowered, Manifest, Object, Shape
 from bayplan.model.plan import Occupant, Plan, plan_queues
@@ -207,19 +207,16 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
         return Outcome(None, claimed.diagnostics)
     asked = ranks.assign_ranks(claimed.value)
     declared = backend.declared
-    found = [*claimed.diagnostics]
-    placed: tuple[Support, ...] = ()
-    own = claimed.value
+    features, name = {**FEATURES, **declared.features}, title(backend, target)
+    offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features)
+    found, own = [*claimed.diagnostics], claimed.value
     if _has_controlled(own, target):
         from bayplan.planning import existing
 
-        placed = backends.existing(declared.name).support
+        offer = offer._replace(placed=backends.existing(declared.name).support, placing=existing.own_needs)
         found += existing.own_shared_domains(own)
         own = existing.with_own_domains(own)
     ranked = with_ranks(own, backend)
-    features = {**FEATURES, **declared.features}
-    name = title(backend, target)
-    offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features, placed)
     shaped = shape(ranked, offer, target)
     found += shaped.diagnostics
     if shaped.value is not None:

@@ -27,21 +27,22 @@ class Admitted(NamedTuple):
 
 
 def admitted(documents: Documents, cluster: Iterable[Object]) -> Admitted:
-    """`cluster`: nodes, and the Topology, ResourceFlavor and queues of Kueue."""
+    """`cluster`: nodes, and the Topology, ResourceFlavor and queues of Kueue. An MPIJob has no pods until it starts."""
     release = BY_NAME["kueue 0.19.2"]
     require_release(release)
     spaces = sorted({each["metadata"].get("namespace", "default") for each in documents})
     world = [
         *({"kind": "Namespace", "metadata": {"name": name}} for name in spaces),
-        *edited(cluster, "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
+        *edited(list(cluster), "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
     ]
     given = [_known(stored(each, NEWEST.versions)) for each in documents]
     servers = [each for each in given if each["kind"] in SERVERS]
     jobs = [each for each in given if each["kind"] == "MPIJob"]
     answer = ask(release.program, {"mark": True, "objects": [*world, *servers]})
     marked, refused = answer.get("marked") or [], answer.get("refused") or []
-    found = made([*marked, *jobs])
-    objects = [*world, *marked, *(_suspended(each) for each in jobs), *found.pods]
+    found = made(marked)
+    parts = [each for each in found.objects if each["kind"] == "StatefulSet" and "ownerReferences" in each["metadata"]]
+    objects = [*world, *marked, *(_suspended(each) for each in jobs), *parts, *found.pods]
     answer = ask(release.program, {"objects": objects})
     return Admitted(answer["bindings"], answer["assignments"], answer.get("reasons") or {}, [*refused, *found.refused])
 

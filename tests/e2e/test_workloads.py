@@ -515,3 +515,83 @@ def test_a_stateful_set_and_an_mpi_job_that_bayplan_places_are_gangs() -> None:
     )
     assert outcome.new("PodGroup")["spec"]["minMember"] == 12
     assert len(racks(where, "train-launcher-00000", *(f"train-worker-{n}" for n in range(11)))) == 1
+
+
+# --- MPIJobs and TrainJobs that bayplan writes ------------------------------------------------------------------------
+
+
+def written(kind: str, scheduler: str = "kai") -> list[Object]:
+    """A gang of twelve pods in one rack, without a deadline, which would be over by the clock of the store."""
+    more = (
+        {"launcher": "mpi", "command": ["mpirun", "train"]} if kind == "mpijob" else {"command": ["torchrun", "a.py"]}
+    )
+    pods = {**support.WORKER, "replicas": 12, **more}
+    gang = {"name": "main", "workload": kind, "placement": {"required": "rack"}, "podSets": [pods]}
+    found = support.run(support.workflow(gang, queue="research"), scheduler=scheduler)
+    assert found.documents, found.diagnostics
+    return found.documents
+
+
+def started(documents: list[Object]) -> dict[str, str]:
+    """Where KAI binds their pods."""
+    marked = grouped(taken(*documents))
+    assert marked.groups == []  # the skip mark keeps the podgrouper away
+    own = [each for each in documents if each["kind"] == "PodGroup"]
+    levels = [level["label"] for level in support.TOPOLOGY["spec"]["pools"][0]["levels"]]
+    spec = {"levels": [{"nodeLabel": each} for each in (*levels, LABELS["host"])]}
+    topology = {**TOPOLOGY, "metadata": {"name": own[0]["spec"]["topologyConstraint"]["topology"]}, "spec": spec}
+    queue = {**QUEUE, "metadata": {"name": own[0]["spec"]["queue"]}}
+    hidden = [each._replace(body=without_claims(each.body)) for each in members(marked.pods)]
+    known = hall(support.TOPOLOGY)
+    release = BY_NAME["kai 0.17.0"]
+    require_release(release)
+    return dict(release.scheduler.bind(World(known, list(nodes(known)), hidden, [topology, queue, *own]), release))
+
+
+MPI_PODS = ["train-launcher-00000", *(f"train-worker-{number}" for number in range(11))]
+
+
+@pytest.mark.parametrize("scheduler", ["kai", "kueue", "volcano", "koordinator", "none"])
+def test_mpi_operator_makes_the_pods_of_our_mpi_job(scheduler: str) -> None:
+    documents = written("mpijob", scheduler)
+    found = taken(*documents)
+    assert sorted(each["metadata"]["name"] for each in found.pods) == sorted(MPI_PODS)
+    hosts = found.named("ConfigMap")["train-config"]["data"]["hostfile"].splitlines()
+    assert [host.partition(".")[0] for host in hosts] == ["train-launcher", *(f"train-worker-{n}" for n in range(11))]
+    assert {host.partition(" ")[2] for host in hosts} == {"slots=4"}
+    job = found.named("Job")["train-launcher"]["spec"]
+    assert (job["backoffLimit"], job["template"]["spec"]["restartPolicy"]) == (0, "Never")
+    for each in found.pods:
+        main, *_ = each["spec"]["containers"]
+        folders = {mount["mountPath"] for mount in main["volumeMounts"]}
+        assert {"/etc/mpi-launcher/ssh", "/etc/mpi-launcher/launch"} <= folders
+        assert {"name": "K_MPI_JOB_ROLE"}.items() <= next(
+            e for e in main["env"] if e["name"] == "K_MPI_JOB_ROLE"
+        ).items()
+        assert each["spec"]["subdomain"] == "train"
+
+
+@pytest.mark.parametrize("scheduler", ["kai", "kueue", "volcano", "koordinator", "none"])
+def test_trainer_makes_a_job_set_of_our_train_job(scheduler: str) -> None:
+    documents = written("trainjob", scheduler)
+    found = taken(*documents)
+    (job,) = found.named("JobSet")["train"]["spec"]["replicatedJobs"]
+    spec, pod_ = job["template"]["spec"], job["template"]["spec"]["template"]
+    assert (job["replicas"], spec["parallelism"], spec["completions"], spec["backoffLimit"]) == (1, 12, 12, 0)
+    (runtime,) = (each for each in documents if each["kind"] == "TrainingRuntime")
+    (ours,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    meant = ours["template"]["spec"]["template"]
+    assert pod_["metadata"] == meant["metadata"]
+    keys = ("schedulerName", "nodeSelector", "affinity", "tolerations", "resourceClaims", "volumes")
+    assert {key: pod_["spec"].get(key) for key in keys} == {key: meant["spec"].get(key) for key in keys}
+    (main,) = pod_["spec"]["containers"]
+    env = {each["name"]: each.get("value") for each in main["env"]}
+    assert (env["PET_NNODES"], env["NNODES"], env["PET_NPROC_PER_NODE"]) == ("12", "12", "4")
+    assert str(env["MASTER_ADDR"]).startswith(str(env["PET_MASTER_ADDR"]))
+    assert env["MASTER_PORT"] == env["PET_MASTER_PORT"]
+    assert main["resources"]["claims"] == [{"name": "compute-domain"}]
+    assert main["command"] == ["torchrun", "a.py"]
+
+
+def test_our_mpi_job_starts_in_one_rack() -> None:
+    assert len(racks(started(written("mpijob")), *MPI_PODS)) == 1

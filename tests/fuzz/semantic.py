@@ -32,7 +32,7 @@ from bayplan.workflows import native
 from fuzz.semantic_cases import Case, Data, Rendered, accepted, diagnosed, draw, drawn, every, nodes_of, render
 from judges import judge, judge_all, targets_for
 from judges.syntax import is_label, walk
-from oracle import ORACLES
+from oracle import ORACLES, single
 from oracle.intent import GangIntent, PodsIntent, UnitIntent
 from tools.golden import SCRIPTS
 from tools.run import ROOT
@@ -260,6 +260,10 @@ def counted(rendered: Rendered) -> Iterator[str]:
     for labels, count in _pods(documents):
         found[labels.get("bayplan.dev/gang", ""), labels.get("bayplan.dev/pod-set", "")] += count
     wanted = Counter(_wanted(rendered.case.workflow))
+    for gang, pods in [*wanted]:  # copies of one template have no number
+        shared = gang.rpartition("-")[0], pods
+        if (gang, pods) not in found and shared in found:
+            wanted[shared] += wanted.pop((gang, pods))
     if found != wanted:
         yield f"pods {dict(found - wanted)} too many, {dict(wanted - found)} too few"
     if not lossy(rendered):
@@ -271,11 +275,20 @@ def _pods(documents: list[Data]) -> Iterator[tuple[Mapping[str, str], int]]:
     for pod in support.pods(documents):
         yield pod.labels, 1
     for each in documents:
+        if each["kind"] == "Deployment":
+            yield each["spec"]["template"]["metadata"]["labels"], _copies(each, documents)
         if each["kind"] == "LeaderWorkerSet":
-            inner, copies = each["spec"]["leaderWorkerTemplate"], each["spec"].get("replicas", 1)
+            inner, copies = each["spec"]["leaderWorkerTemplate"], _copies(each, documents)
             leader = inner.get("leaderTemplate", inner["workerTemplate"])
             yield leader["metadata"]["labels"], copies
             yield inner["workerTemplate"]["metadata"]["labels"], copies * (inner.get("size", 1) - 1)
+
+
+def _copies(one: Data, documents: list[Data]) -> int:
+    """The copies of an object, or the fewest that its autoscaler keeps."""
+    scales = (each["spec"] for each in documents if each["kind"] == "HorizontalPodAutoscaler")
+    least = (each["minReplicas"] for each in scales if each["scaleTargetRef"]["name"] == one["metadata"]["name"])
+    return int(one["spec"].get("replicas") or next(least, 1))
 
 
 def _wanted(flow: Data) -> Iterator[tuple[str, str]]:
@@ -418,11 +431,16 @@ def read_back(rendered: Rendered) -> Iterator[str]:
     compiled = rendered.result.compiled
     if compiled is None or (lossy(rendered) and rendered.case.scheduler != "sunk"):
         return
-    oracle = ORACLES[rendered.case.scheduler]
-    wanted = sorted(oracle.intent(compiled.planned.plan, compiled.planned.target), key=_order)
+    oracle, planned, scheduler = ORACLES[rendered.case.scheduler], compiled.planned, rendered.case.scheduler
+    plans = single.grouped(planned.plan, planned.shape)
+    wanted = sorted((gang for plan in plans for gang in oracle.intent(plan, planned.target)), key=_order)
     documents = list(rendered.result.documents)
+    if scheduler not in SCRIPTS:
+        alone = single.intent(planned.plan, planned.shape, scheduler, planned.target)
+        if single.read(documents, scheduler) != alone:
+            yield f"read {single.read(documents, scheduler)}, planned {alone}"
     for _ in range(2):
-        read = oracle.read(documents)
+        read = oracle.read(single.others(documents))
         if read.diagnostics:
             yield f"{read.diagnostics[0].message}"
         found = sorted(read.value or (), key=_order)

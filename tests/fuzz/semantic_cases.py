@@ -284,6 +284,8 @@ def _suited(flow: Data, scheduler: str, chance: Random) -> Data:
     """The workflow with kinds that the scheduler takes."""
     kinds = BACKENDS[scheduler].declared.kinds
     for gang in flow["spec"]["gangs"]:
+        if gang.get("lifecycle") == "service":
+            continue
         if gang.get("workload", "auto") not in ("auto", *kinds):
             gang["workload"] = chance.choice(("auto", "auto", *kinds))
     return flow
@@ -463,9 +465,35 @@ def _gang(chance: Random, name: str, topology: Data, count: int) -> Data:
     if len(topology["spec"]["pools"]) > 1:
         gang["pool"] = pool["name"]
     gang |= _contents(chance, levels, floor, chance.choice((0, 0, 1, 1, 2)), most, topology)
+    if chance.random() < 0.12:
+        _serve(chance, gang)
     if "computeDomain" not in gang and "'nvlink'" in str(pool) and _parts(gang, pool["node"].get("count", 0)):
         _nowhere(gang)  # a channel is for pods that take whole nodes (P506)
     return gang
+
+
+def _serve(chance: Random, gang: Data) -> None:
+    """A service: copies of one pod, or a gang that never ends."""
+    for key in ("maxRestarts", "barrier", "workload"):
+        gang.pop(key, None)
+    gang["lifecycle"] = "service"
+    if chance.random() < 0.5:
+        for key in ("groups", "placement"):
+            gang.pop(key, None)
+        gang["podSets"] = [
+            {"name": "web", "image": IMAGE, "ports": {"http": 8080}, "resources": {"cpu": "2", "memory": "2Gi"}}
+        ]
+        gang["service"] = chance.choice(({}, {"ports": ["http"]}, {"type": "NodePort"}))
+        copies = gang.get("replicas", 1)
+        for key, value in (
+            ("autoscale", {"minReplicas": copies, "maxReplicas": copies + 1, "cpuPercent": 80}),
+            ("rollout", {"surge": 1, "unavailable": 0}),
+            ("workload", "deployment"),
+        ):
+            if chance.random() < 0.3:
+                gang[key] = value
+    elif chance.random() < 0.5:
+        gang["workload"] = "statefulset"
 
 
 def _parts(node: Data, whole: int) -> bool:

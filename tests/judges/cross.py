@@ -68,11 +68,14 @@ def compute_domains(documents: list[Document], target: Mapping[str, str]) -> Ite
 
 
 def pod_specs(documents: list[Document]) -> Iterator[tuple[Document, Mapping[str, Any], Mapping[str, Any]]]:
-    """(object, the metadata of the pods, the pod spec) of every pod or pod template."""
+    """(object, the metadata of the pods, the pod spec) of every pod, pod template or clique of Grove."""
     for document in documents:
         for path, value in walk(document):
-            if isinstance(value, dict) and isinstance(value.get("spec"), dict) and "containers" in value["spec"]:
-                yield document, value.get("metadata") or {} if path else document["metadata"], value["spec"]
+            spec = value.get("spec") if isinstance(value, dict) else None
+            if isinstance(spec, dict) and "containers" in spec:
+                yield document, value.get("metadata") or {} if path else document["metadata"], spec
+            elif isinstance(spec, dict) and "podSpec" in spec:
+                yield document, {key: value.get(key) or {} for key in ("labels", "annotations")}, spec["podSpec"]
 
 
 def claims(documents: list[Document]) -> Iterator[str]:

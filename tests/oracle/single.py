@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.kube.kinds import SINGLE, STATEFULSET
+from bayplan.kube.kinds import SERVING, SINGLE
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
@@ -103,11 +103,11 @@ def _queue(one: Any, scheduler: str) -> str:
 
 
 def grouped(plan: Plan, shape: Shape) -> Iterator[Plan]:
-    """The plan without them, and a plan of its own for each StatefulSet, whose groups have its name."""
-    controlled = [each for each in shape.workloads if each.kind in (SINGLE, STATEFULSET)]
+    """The plan without them, and a plan of its own for each other service, whose groups have its name."""
+    controlled = [each for each in shape.workloads if each.kind in SERVING]
     names = {gang.name for each in controlled for gang in each.gangs}
     yield plan._replace(gangs=tuple(gang for gang in plan.gangs if gang.name not in names))
-    yield from (own_plan(plan, each.gangs, each.name) for each in controlled if each.kind == STATEFULSET)
+    yield from (own_plan(plan, each.gangs, each.name) for each in controlled if each.kind != SINGLE)
 
 
 def others(documents: Sequence[Manifest]) -> list[Manifest]:

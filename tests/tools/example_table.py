@@ -18,4 +18,5 @@ def row(example: Path) -> str:
     """An example's line: its README has a title, a paragraph that says what it shows, and one that says for whom."""
     title, shows, users = (example / "README.md").read_text(encoding="utf-8").strip().split("\n\n")
     assert (title, users[:4]) == (f"# `{example.name}`", "For ")
-    return f"| [`{example.name}`]({example.name}/) | {shows} | {users[4:].rstrip('.')} |\n"
+    shown, who = " ".join(shows.split()), " ".join(users[4:].rstrip(".").split())
+    return f"| [`{example.name}`]({example.name}/) | {shown} | {who} |\n"

@@ -45,7 +45,8 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export I_MPI_HYDRA_HOST_FILE="$mpi_folder/machinefile" I_MPI_PERHOST="$MPI_SLOTS"
 export I_MPI_HYDRA_BOOTSTRAP=ssh I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS="-F $mpi_folder/ssh_config"
 export HYDRA_HOST_FILE="$mpi_folder/machinefile" HYDRA_LAUNCHER=ssh
-export HYDRA_LAUNCH_EXTRA_ARGS="-F $mpi_folder/ssh_config"
+export HYDRA_LAUNCH_EXTRA_ARGS="-F $mpi_folder/ssh_config" # its name before MPICH 5
+export HYDRA_LAUNCHER_EXTRA_ARGS="$HYDRA_LAUNCH_EXTRA_ARGS"
 
 say() { echo "mpi: $*" >&2; }
 

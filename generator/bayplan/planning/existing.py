@@ -164,6 +164,11 @@ def own_templates(workload: Workload) -> WorkloadTemplates:
     return WorkloadTemplates(workload.kind, Object((), {}), slots, copies)
 
 
+def own_needs(workload: Workload) -> Iterator[Need]:
+    """The features that it needs of a scheduler."""
+    return needs(Shape((workload,), existing=True), own_templates(workload))
+
+
 def own_plan(plan: Plan, gangs: tuple[GangPlan, ...], name: str) -> Plan:
     """The part of a plan that is one workload, under the workload's name."""
     names = {gang.name for gang in gangs}

@@ -154,7 +154,7 @@ class Offer(NamedTuple):
     """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
 
     `needs` are those of a workload of one kind that only this scheduler has; `features` describes them. `placed`: its
-    rows for existing workloads, which hold for the kinds in `CONTROLLED` too.
+    rows for existing workloads, which hold for the kinds in `CONTROLLED` too; `placing`: the needs of one of these.
     """
 
     name: str
@@ -164,6 +164,7 @@ class Offer(NamedTuple):
     needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
     features: Mapping[str, Feature] = FEATURES
     placed: tuple[Support, ...] = ()
+    placing: Callable[[Workload], Iterable[Need]] = lambda _: ()
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -464,10 +465,8 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
     if workloads[0].kind in CONTROLLED:
         from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
-        from bayplan.planning import existing
 
-        placing = existing.needs(Shape(workloads[:1], existing=True), existing.own_templates(workloads[0]))
-        for need in placing:
+        for need in offer.placing(workloads[0]):
             hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
             gaps = compare((need,), offer.placed, target, offer.name, PLACING)
             yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)

@@ -147,8 +147,8 @@ def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
         if gang.copy == 0 and gang.compute_domains and serves(gang.gang) and varies(gang.gang):
             key = "autoscale" if gang.gang.autoscale else "rollout"
             message = (
-                f'the DRA driver below 25.8 starts the pods of gang "{gang.gang.name}" only when its ComputeDomain has'
-                " exactly the number of nodes that the manifest states, but the number of copies varies"
+                f'the DRA driver below 25.8 holds the pods of gang "{gang.gang.name}" back until its ComputeDomain has'
+                " a fixed number of nodes, but its number of copies varies"
             )
             hint = f"remove `{key}`, so that each copy has a ComputeDomain of its own, or target draDriver 25.8"
             yield error("P572", (*gang.route, key), message, hint=hint)

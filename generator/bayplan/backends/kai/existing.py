@@ -83,6 +83,12 @@ SUPPORT: tuple[Support, ...] = (
     ),
     *carries("gangs", "lws", component="kai", since="0.15"),
     *carries("gangs", *OF_GROVE),
+    *refuses(
+        "gangs",
+        "KAI makes one PodGroup of all pods of this kind",
+        "write a workload for each gang",
+        but=("lws", *OF_GROVE),
+    ),
 )
 
 

@@ -17,7 +17,7 @@ from bayplan.kube.kinds.podcliqueset import is_clique, units_of
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, gang_queue
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, makes_channels
 
@@ -30,13 +30,13 @@ def place(plan: Plan, workload: Workload, target: Target) -> Lowered:
     packed = workload.kind == GROVE and target.since("kai", "0.13")  # Dynamo has only required levels
     constraints = {key: _constraint(plan, gang, unit, packed) for key, unit in units_of(gang)}
     shard = pod_group.node_pool(plan, gang)
-    queue = {QUEUE: plan.queue, **shard}
+    queue = {QUEUE: gang_queue(plan, gang), **shard}
     if workload.kind == GROVE:
         preemptible = gang.gang.preemptible
         words = {True: "preemptible", False: "non-preemptible"}
         owner = Meta({**queue, **({} if preemptible is None else {PREEMPTIBILITY: words[preemptible]})})
     else:  # Dynamo writes the queue into the cliques
-        owner, queue = Meta(shard, {DYNAMO_QUEUE: plan.queue}), {}
+        owner, queue = Meta(shard, {DYNAMO_QUEUE: gang_queue(plan, gang)}), {}
     owner = owner._replace(spec=non_empty(**constraints))
     name = plan.topology.scheduler_name("kai", pod_group.SCHEDULER)
     marks = {

@@ -77,7 +77,7 @@ def _since_version(feature: str, version: str, reason: str, hint: str) -> tuple[
 
 def _kinds() -> tuple[Support, ...]:
     hint = "remove `workload`"
-    kinds = ("job", "jobset", "pods", "lws", "volcano-job")
+    kinds = ("job", "jobset", "pods", "volcano-job")
     return tuple(never(f"workload-{kind}", "Slurm does not run Kubernetes objects", hint) for kind in kinds)
 
 

@@ -295,7 +295,7 @@ def _instances_by_shape(plan: Plan, leaves: Instances) -> list[Instances]:
         spec, share = leaf.pods.spec, per_node(leaf.pods, _pool_of(plan, leaf.pods))
         shape = (leaf.pods.pool, share, amounts(leaf.pods, share), is_exclusive(leaf.pods))
         mounts = tuple((path, each.host_path, each.sub_path, each.read_only) for path, each in spec.volumes.items())
-        started = (spec.image, tuple(spec.files.items()), mounts)
+        started = (spec.image, spec.working_dir, tuple(spec.files.items()), mounts)
         placed = tuple((unit.required, unit.separate) for unit in leaf.path)
         by_shape.setdefault((shape, started, placed), []).append(leaf)
     return [tuple(instances) for instances in by_shape.values()]

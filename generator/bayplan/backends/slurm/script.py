@@ -347,7 +347,10 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
-    if spec.image and own.get("container", "pyxis") == "pyxis":
+    contained = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
+    if spec.working_dir:
+        yield f"--{'container-workdir' if contained else 'chdir'}={quote(spec.working_dir)}"
+    if contained:
         yield f"--container-image={quote(enroot(spec.image))}"
         volumes = (mounted(path, each) for path, each in spec.volumes.items())
         binds = ",".join((*filter(None, volumes), *(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)))
@@ -356,7 +359,7 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
 
 
 def mounted(path: str, each: Volume) -> str:
-    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis 0.21, README). Empty if Pyxis cannot mount it."""
+    """A path of the node as Pyxis mounts it, SRC:DST[:FLAGS] (pyxis wiki, "Usage"). Empty if Pyxis cannot mount it."""
     source = f"{each.host_path}/{each.sub_path}" if each.sub_path else each.host_path
     plain = re.fullmatch(r"[-._/A-Za-z0-9@+=]+", f"{source}{path}") and not each.type.endswith("Create")
     return f"{source}:{path}{':ro' if each.read_only else ''}" if each.host_path and plain else ""

@@ -122,7 +122,7 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
             unexportable.append(f"{quote(entry['name'] + '=')}{word}")
     words = [expand(word, variables) for word in (*spec.command, *spec.args)]
     before = ['eval "$MPI_BEFORE"'] if spec.launcher and "MPI_BEFORE" in spec.env else []
-    start = [f"cd {quote(spec.working_dir)} || exit"] if spec.working_dir else []
+    start = [f"cd {quote(spec.working_dir)} || exit"] if spec.working_dir and spec.launcher else []
     return TaskText(
         (*lines, *start, *before, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])),
         rendezvous.picks,

@@ -55,8 +55,10 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The PodGroups of the gang. Each pod of a Deployment is a Slurm job with the options of its owner
-    (`slurmjobir.go`, `owner.go`, 1.2); it reads their copy in the ReplicaSet if it may not read Deployments."""
+    """The PodGroups of the gang. Each pod of a Deployment is a Slurm job with the options of its owner.
+
+    slurm-bridge reads their copy in the ReplicaSet if it may not read Deployments (`slurmjobir.go`, `owner.go`, 1.2).
+    """
     if not single_pods(shape):
         return lower(plan, shape, target)
     gang, scheduler = plan.gangs[0], plan.topology.scheduler_name("slurm-bridge", SCHEDULER)

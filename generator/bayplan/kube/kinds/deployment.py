@@ -20,7 +20,6 @@ FIELDS: Mapping[str, str] = {}
 USE_LWS = "use `workload: lws`"
 SUPPORT = (
     *NO_JOBS,
-    never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
     Support("pods-a-copy", up_to=1),
     never(
         "pods-a-copy",

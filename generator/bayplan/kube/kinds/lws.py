@@ -63,7 +63,9 @@ SUPPORT = (
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """`<lws>-<copy>-<number>`, or the revision of the StatefulSet `<lws>-<copy>`."""
-    leader = f"{workload.name}-{len(workload.gangs) - 1}"
+    most = len(workload.gangs) + (gang.gang.rollout.surge if gang.gang.rollout else 0)
+    most = max(most, gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0)
+    leader = f"{workload.name}-{most - 1}"
     return max(f"{leader}-{before(gang, pods) + pods.total - 1}", leader + HASH, key=len)
 
 

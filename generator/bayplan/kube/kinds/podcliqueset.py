@@ -52,6 +52,7 @@ SUPPORT = (
         report="info",
     ),
     never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
+    Support("separate-ranks"),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates"),

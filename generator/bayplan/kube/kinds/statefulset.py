@@ -21,7 +21,6 @@ HASH = "-xxxxxxxxxx"
 USE_LWS = "use `workload: lws`"
 SUPPORT = (
     *NO_JOBS,
-    never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
     Support("pod-templates", up_to=1),
     never("pod-templates", "a StatefulSet has one pod template", f"{USE_LWS}, which has one for the leader too"),
     never("missing-pods", "a StatefulSet is one gang of all its pods", "remove `minReplicas`"),

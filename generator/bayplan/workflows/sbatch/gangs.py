@@ -314,6 +314,10 @@ def _pod_sets(
     ]
 
 
+NODE_NAME = {"field": "spec.nodeName"}
+"""What the SLURMD_NODENAME of a task is for a pod."""
+
+
 def _branch(
     branch: pods.PodSetBranch, number: int, part: Part, common: Mapping[str, Any], named: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -322,7 +326,7 @@ def _branch(
             text = text.replace(variable, host)
         return text
 
-    env = {key: resolved(value) for key, value in branch.env.items()}
+    env = {key: NODE_NAME if value == "$(SLURMD_NODENAME)" else resolved(value) for key, value in branch.env.items()}
     command = [resolved(word) for word in branch.command]
     fields = non_empty(launcher="mpi" if part.step.launch else "", env=env, files=dict(part.files))
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}

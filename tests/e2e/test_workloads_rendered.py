@@ -1,0 +1,90 @@
+"""The controllers take what bayplan renders for them, and schedulers start the pods that they make of it as planned."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from e2e.nodes import nodes
+from e2e.pods import without_claims
+from e2e.releases import BY_NAME
+from e2e.releases import require as require_release
+from e2e.scheduler import Object, World
+from e2e.test_workloads import hall
+from e2e.workloads import grouped, made, members
+from judges import UPSTREAM
+from tools.golden import Case, distinct, documents
+from tools.run import EXAMPLES
+
+OPERATED = frozenset({"LeaderWorkerSet", "MPIJob", "TrainJob", "StatefulSet", "Deployment"})
+BACKENDS = ("kai", "volcano", "kueue", "koordinator", "native", "none")
+BUILT_IN = frozenset({"Deployment", "StatefulSet"})
+
+GANGS = {
+    "vllm": ([[f"llama-{n}", f"llama-{n}-1"] for n in range(2)], 1),
+    "stateful-server": ([[f"llm-{n}-{pod}" for pod in range(4)] for n in range(2)], None),
+    "all-reduce": ([["all-reduce-launcher-00000", *(f"all-reduce-worker-{n}" for n in range(3))]], None),
+}
+"""Example -> the pods of each gang on KAI, and how many of a domain's levels, from the outermost, they must share."""
+
+
+@cache
+def workloads(case: Case) -> list[Object]:
+    return [each for each in documents(case) if each["kind"] in OPERATED]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_controllers_take_what_is_rendered(backend: str) -> None:
+    found = [case for case in distinct(backend) if workloads(case)]
+    assert found
+    for case in found:
+        kinds = {each["kind"] for each in workloads(case)}
+        if kinds - BUILT_IN and not (UPSTREAM / "crds").is_dir():
+            continue
+        answer = made(documents(case))
+        assert (str(case), answer.refused) == (str(case), [])
+        assert answer.pods or kinds == {"TrainJob"}, case
+
+
+def placed(case: Case, release_name: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Pod -> node, and node -> its domain."""
+    topology = yaml.safe_load((EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
+    known, release, written = hall(topology), BY_NAME[release_name], documents(case)
+    require_release(release)
+    found = made(written)
+    pods, groups = found.pods, []
+    if case.backend == "kai":
+        marked = grouped(found)
+        assert marked.errors == {}
+        pods, groups = marked.pods, marked.groups
+    hidden: list[Any] = [each._replace(body=without_claims(each.body)) for each in members(pods)]
+    where = dict(release.scheduler.bind(World(known, list(nodes(known)), hidden, [*written, *groups]), release))
+    domains = {name: domain.path for pool in known.pools for domain in pool.domains for name in domain.nodes}
+    assert sorted(where) == sorted(each["metadata"]["name"] for each in pods)
+    return where, domains
+
+
+@pytest.mark.parametrize("example", sorted(GANGS))
+def test_kai_starts_the_gangs_as_planned(example: str) -> None:
+    gangs, depth = GANGS[example]
+    where, domains = placed(Case("kai", "0.17", example), "kai 0.17.0")
+    for gang in gangs:
+        assert len({domains[where[name]][:depth] for name in gang}) == 1
+
+
+@pytest.mark.parametrize("example", sorted(GANGS))
+def test_volcano_starts_the_gangs_as_planned(example: str) -> None:
+    """A LeaderWorkerSet for each gang, because an annotation of its template would reach all its groups."""
+    gangs, depth = GANGS[example]
+    where, domains = placed(Case("volcano", "1.15.1", example), "volcano 1.15.1")
+    if example == "vllm":
+        gangs = [[f"llama-{n}-0", f"llama-{n}-0-1"] for n in range(2)]
+    for gang in gangs:
+        assert len({domains[where[name]][:depth] for name in gang}) == 1
+
+
+def test_kai_starts_the_pods_of_deployments_each_by_itself() -> None:
+    assert len(placed(Case("kai", "0.17", "router"), "kai 0.17.0")[0]) == 5

@@ -321,6 +321,13 @@ def test_other_arrays_and_what_bash_makes_of_the_number_are_a_matrix() -> None:
     assert made.matrix == {"rows": [{"SEED": str(7 * n), "VALUE": each} for n, each in enumerate(values)]}
 
 
+def test_a_column_has_no_name_of_the_shell_or_of_the_script() -> None:
+    gang = array(f"export LR=5\nL=(a b c d)\nsrun {IMAGE} fold --lr ${{L[SLURM_ARRAY_TASK_ID]}}", "0-1")
+    assert (gang.matrix, gang.pod_sets[0].env) == ({"TASK_LR": ["a", "b"]}, {"LR": "5"})
+    gang = array(f"L=(a b c d)\nsrun {IMAGE} fold --path ${{L[SLURM_ARRAY_TASK_ID]}}", "0-1")
+    assert gang.matrix == {"TASK_PATH": ["a", "b"]}
+
+
 def test_a_task_that_reads_its_number_itself_gets_it() -> None:
     gang = array(f"srun {IMAGE} bash -c 'fold ${{SLURM_ARRAY_TASK_ID}} $SLURM_ARRAY_TASK_COUNT'")
     assert gang.pod_sets[0].env == {"SLURM_ARRAY_TASK_ID": "$(GANG_INDEX)", "SLURM_ARRAY_TASK_COUNT": "4"}

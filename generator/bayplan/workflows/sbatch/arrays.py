@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.kube.objects import non_empty
 from bayplan.model.plan import GANG_INDEX
-
-OWN = ("SLURM", "GANG", "GROUP", "NODE", "NNODES", "MASTER", "PET", "BARRIER", "MPI", "VC", "JOB", "POD")
-"""The beginnings of names that variables of others may have."""
+from bayplan.workflows import matrix
 
 TASK_ID = "SLURM_ARRAY_TASK_ID"
 """What Slurm sets in every task of an array (`man sbatch`, output environment variables)."""
@@ -37,7 +35,7 @@ def together(gangs: Sequence[Mapping[str, Any]], numbers: Sequence[int], table: 
     if table:
         same = all(one == texts[0] for one in texts)
         return {"matrix": _matrix(table), **each[0]} if same and len(table) == len(numbers) else None
-    maker = _Maker(numbers)
+    maker = _Maker(numbers, frozenset(map(str, (key for route in texts[0] for key in route))))
     changed: dict[Route, str] = {}
     for route in texts[0]:
         values = [one[route] for one in texts]
@@ -106,10 +104,10 @@ def _option(texts: Mapping[Route, str], route: Route) -> str:
 
 
 class _Maker:
-    """The columns so far, by their names."""
+    """The columns so far, by their names, none of which is in `taken`."""
 
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: Sequence[int], taken: Container[str] = ()) -> None:
+        self.numbers, self.taken = numbers, taken
         self.plain = list(numbers) == list(range(len(numbers)))
         self.columns: dict[str, list[str]] = {}
 
@@ -140,9 +138,8 @@ class _Maker:
             if present == values:
                 return name
         word = re.sub(r"[^A-Z0-9]+", "_", option.upper()).strip("_")
-        stem = (
-            word if re.fullmatch(r"[A-Z][A-Z0-9_]{0,30}", word) and not word.startswith(("SLURM", "GANG")) else "VALUE"
-        )
+        stem = word if re.fullmatch(r"[A-Z][A-Z0-9_]{0,30}", word) else "VALUE"
+        stem = f"TASK_{stem}" if stem in self.taken or [*matrix.named(stem, ())] else stem
         name = stem if stem not in self.columns else f"{stem}_{len(self.columns)}"
         self.columns[name] = values
         return name

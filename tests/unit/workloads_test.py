@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import changed
 
+from bayplan.kube import grove
 from bayplan.kube.objects import get
 from bayplan.kube.templates import COUNTS, templates_in
-from bayplan.kube import grove
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
 from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object

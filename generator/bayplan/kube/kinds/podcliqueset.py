@@ -21,7 +21,7 @@ from bayplan.model.plan import GangPlan, Pods, Unit, Units, all_pods
 
 TITLE = "PodCliqueSet"
 SERVICE = False
-COPY_LABEL = ""
+COPY_LABEL = "grove.io/podcliquescalinggroup-replica-index"
 INDEX = "metadata.labels['grove.io/podclique-pod-index']"
 INDEX_VARIABLE = "GROVE_PCLQ_POD_INDEX"
 COPY_VARIABLE = "GROVE_PCSG_INDEX"

@@ -479,7 +479,7 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
         yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
-        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
+        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, _titled(kind))
 
 
 def _kind_need(workload: Workload) -> Need:
@@ -550,9 +550,14 @@ def _readiness(workload: Workload, target: Target) -> Iterator[Diagnostic]:
     alike = (pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods) and asks_ready(pods.spec))
     needs = (Need("ready-ranks", copies, pods.route, subject=f'podSet "{pods.spec.name}"') for pods in once(alike))
     kind = KINDS[workload.kind]
-    yield from compare(needs, kind.SUPPORT, target, f"a {kind.TITLE}")
+    yield from compare(needs, kind.SUPPORT, target, _titled(kind))
 
 
 def _has_rank_0_and_others(pods: Pods) -> bool:
     ranks = pods.ranks
     return ranks is not None and ranks.first == 0 and (pods.replicas if ranks.each else pods.total) > 1
+
+
+def _titled(kind: Kind) -> str:
+    """`a JobSet`, `an MPIJob`."""
+    return f"{'an' if kind.TITLE.startswith('MPI') else 'a'} {kind.TITLE}"

@@ -129,9 +129,9 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
         elif each["kind"] == "StatefulSet":
             for number in range(each["spec"]["replicas"]):
                 given |= {"pod": f"{name}-{number}", "ordinal": str(number)}
-                yield _pod(
-                    given["pod"], f"{given['pod']}.{each['spec']['serviceName']}", each["spec"]["template"], given
-                )
+                host = f"{given['pod']}.{each['spec']['serviceName']}"
+                pod = _pod(given["pod"], host, each["spec"]["template"], given)
+                yield pod._replace(labels={**pod.labels, "apps.kubernetes.io/pod-index": str(number)})
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
@@ -151,7 +151,8 @@ def _job_pods(stem: str, service: str, spec: Mapping[str, Any], given: Mapping[s
     assert spec["parallelism"] == spec["completions"]
     for number in range(spec["completions"]):
         index = {**given, "JOB_COMPLETION_INDEX": str(number)}
-        yield _pod(f"{stem}-{number}", service and f"{stem}-{number}.{service}", spec["template"], index)
+        pod = _pod(f"{stem}-{number}", service and f"{stem}-{number}.{service}", spec["template"], index)
+        yield pod._replace(labels={**pod.labels, "batch.kubernetes.io/job-completion-index": str(number)})
 
 
 def _task_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
@@ -164,7 +165,7 @@ def _task_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod
             pod = _pod(name, host, task["template"], {**given, "VC_TASK_INDEX": str(number)})
             partition = task.get("partitionPolicy", {}).get("partitionSize")
             labels = {"volcano.sh/partition-id": str(number // partition)} if partition else {}
-            yield pod._replace(labels={**pod.labels, **labels})
+            yield pod._replace(labels={**pod.labels, **labels, "volcano.sh/task-index": str(number)})
 
 
 def _led_pods(one: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
@@ -180,7 +181,8 @@ def _led_pods(one: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]
                 "LWS_WORKER_INDEX": str(index),
             }
             template = inside["workerTemplate"] if index else inside.get("leaderTemplate", inside["workerTemplate"])
-            yield _pod(called, f"{called}.{name}", template, {**given, **own, "group": str(group)})
+            pod = _pod(called, f"{called}.{name}", template, {**given, **own, "group": str(group)})
+            yield pod._replace(labels={**pod.labels, "leaderworkerset.sigs.k8s.io/worker-index": str(index)})
 
 
 def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, str]) -> Pod:

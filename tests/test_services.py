@@ -205,3 +205,83 @@ def test_a_warning_says_how_many_copies_an_autoscaler_may_start(most: int, pods:
     assert told == (
         [f'{fits} of the {most} copies of gang "serve" that its autoscaler may start fit'] if fits < most else []
     )
+
+
+REPLICAS = {"replicas": 4, "command": ["serve"], "image": "x:1", "ports": {"http": 8000}, "accelerator": {"count": 4}}
+ALONE = {"podSets": [{"name": "worker", **REPLICAS}]}
+GROUPS = {"groups": [{"name": "part", "replicas": 3, "podSets": [{"name": "worker", **REPLICAS}]}]}
+TWO_GROUPS = {
+    "groups": [
+        {"name": name, "podSets": [{"name": "worker", **REPLICAS, "replicas": n}]} for name, n in (("a", 4), ("b", 1))
+    ]
+}
+SPLIT = {"groups": [{"name": "part", "size": 3, "podSets": [{"name": "worker", **REPLICAS}]}]}
+LEADER = {"podSets": [{"name": "leader", **REPLICAS, "replicas": 1}, {"name": "worker", **REPLICAS}]}
+FIRST_TWO = {"podSets": [{"name": "leader", **REPLICAS, "replicas": 2}, {"name": "worker", **REPLICAS}]}
+SERVERS = {"lifecycle": "service", "replicas": 2}
+GROUPWISE = {"rendezvous": "group"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "gang"),
+    [
+        ("lws", {**SERVERS, **ALONE}),
+        ("lws", {**SERVERS, **LEADER}),
+        ("statefulset", {**SERVERS, **ALONE}),
+        ("jobset", ALONE),
+        ("jobset", {**GROUPS, "replicas": 2}),
+        ("jobset", {**GROUPS, **GROUPWISE}),
+        ("jobset", {**TWO_GROUPS, **GROUPWISE}),
+        ("jobset", {**SPLIT, **GROUPWISE}),
+        ("jobset", TWO_GROUPS),
+        ("jobset", FIRST_TWO),
+        ("job", ALONE),
+        ("job", GROUPS),
+        ("job", FIRST_TWO),
+        ("job", {**TWO_GROUPS, **GROUPWISE}),
+        ("job", {**GROUPS, **GROUPWISE}),
+        ("pods", ALONE),
+        ("pods", {**GROUPS, "replicas": 2}),
+        ("pods", {**SPLIT, **GROUPWISE}),
+        ("volcano-job", {**ALONE, "replicas": 2}),
+        ("volcano-job", GROUPS),
+    ],
+)
+def test_clients_reach_rank_0_and_no_other_rank(kind: str, gang: dict[str, Any]) -> None:
+    scheduler = "volcano" if kind == "volcano-job" else "kai" if kind not in ("job", "pods") else "none"
+    result = support.run(
+        support.workflow({"name": "serve", "workload": kind, "service": {}, **gang}), scheduler=scheduler
+    )
+    assert result.compiled is not None, result.diagnostics
+    assert "W371" not in result.codes
+    selector = next(each["spec"]["selector"] for each in result.kinds("Service") if "ports" in each["spec"])
+    pods = list(support.pods(result.documents))
+    firsts = [pod.name for pod in pods if pod.env["NODE_RANK"] == "0"]
+    assert firsts
+    assert [pod.name for pod in pods if selector.items() <= pod.labels.items()] == firsts
+
+
+@pytest.mark.parametrize("kind", ["statefulset", "jobset", "pods"])
+def test_clients_reach_all_pods_without_ranks(kind: str) -> None:
+    gang = {"name": "serve", "workload": kind, "service": {}, "rendezvous": "none", **ALONE}
+    if kind == "statefulset":
+        gang |= SERVERS
+    result = support.run(support.workflow(gang), scheduler="none")
+    (service,) = (each for each in result.kinds("Service") if "ports" in each["spec"])
+    pods = list(support.pods(result.documents))
+    assert pods
+    assert all(service["spec"]["selector"].items() <= pod.labels.items() for pod in pods)
+
+
+def test_no_label_tells_the_ranks_0_of_several_groups_in_one_task() -> None:
+    gang = {"name": "serve", "workload": "volcano-job", "service": {}, **GROUPS, **GROUPWISE}
+    result = support.run(support.workflow(gang), scheduler="volcano")
+    (service,) = (each for each in result.kinds("Service") if "ports" in each["spec"])
+    assert "W371" in result.codes
+    assert all(service["spec"]["selector"].items() <= pod.labels.items() for pod in support.pods(result.documents))
+
+
+def test_a_leader_of_its_own_needs_no_label_of_its_number() -> None:
+    gang = {"name": "serve", "service": {"podSet": "leader"}, **SERVERS, **LEADER}
+    (service,) = support.run(support.workflow(gang)).kinds("Service")
+    assert sorted(service["spec"]["selector"]) == ["bayplan.dev/service", "bayplan.dev/workflow"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+import support
 from e2e.cases import CONTROLLED
 from e2e.nodes import nodes
 from e2e.pods import without_claims
@@ -30,6 +31,21 @@ GANGS = {
     "all-reduce": ([["all-reduce-launcher-00000", *(f"all-reduce-worker-{n}" for n in range(3))]], None),
 }
 """Example -> the pods of each gang on KAI, and how many of a domain's levels, from the outermost, they must share."""
+
+
+@pytest.mark.parametrize("kind", ["lws", "statefulset", "job"])
+def test_a_service_for_clients_selects_rank_0_of_the_pods_that_the_controllers_make(kind: str) -> None:
+    pods = {"name": "worker", "replicas": 4, "image": "x:1", "command": ["serve"], "ports": {"http": 8000}}
+    gang = {"name": "serve", "workload": kind, "service": {}, "podSets": [pods]}
+    if kind != "job":
+        gang |= {"lifecycle": "service", "replicas": 2}
+    result = support.run(support.workflow(gang), scheduler="none")
+    (service,) = (each for each in result.kinds("Service") if "ports" in each["spec"])
+    answer = made(result.documents)
+    named = {each["metadata"]["name"]: each["metadata"]["labels"] for each in answer.pods}
+    reached = {name for name, labels in named.items() if service["spec"]["selector"].items() <= labels.items()}
+    assert answer.refused == []
+    assert reached == ({"train-worker-0-replay"} if kind == "job" else {"train-0-0", "train-1-0"})
 
 
 @cache

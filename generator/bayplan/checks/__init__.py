@@ -43,7 +43,7 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
 
 
 def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W371. Loaded only if a gang serves clients."""
+    """W367 to W370. Loaded only if a gang serves clients."""
     if any(gang.service or gang.autoscale for gang in definition.gangs):
         from bayplan.checks import services
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing, suggest
 from bayplan.kube.objects import get, items
 from bayplan.model.workflow import GANGS, Autoscale, Gang, PodSet, Service, Workflow, pod_sets_of
@@ -21,7 +21,7 @@ METRICS: Mapping[str, str] = {
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W371."""
+    """W367 to W370."""
     for index, gang in enumerate(workflow.gangs):
         sets, route = tuple(pod_sets_of(gang)), (*GANGS, index)
         if gang.service and sets:
@@ -47,13 +47,6 @@ def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Rout
         message = f'podSet "{answers.name}" has no `ports`, and a Service needs one'
         hint = "add `ports: {http: ...}` to the podSet" + (f", or name {listing(others)} as `podSet`" if others else "")
         yield error("W367", route, message, hint=hint)
-    elif answers.replicas > 1 and gang.rendezvous != "none":
-        message = (
-            f'the Service of gang "{gang.name}" sends requests to each of the {answers.replicas} pods of podSet'
-            f' "{answers.name}" that is ready'
-        )
-        hint = "if only rank 0 answers, make it a podSet of its own; if each answers, set `rendezvous: none`"
-        yield info("W371", route, message, hint=hint)
 
 
 def _autoscale(gang: Gang, scale: Autoscale, first: PodSet, route: Route) -> Iterator[Diagnostic]:

@@ -192,6 +192,11 @@ def named_containers(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**patch, "spec": {**patch["spec"], "containers": named}} if written else patch
 
 
+def asks_ready(spec: PodSet) -> bool:
+    """Whether a probe decides when the main container is ready. Without one, it is once it runs."""
+    return bool(spec.readiness_probe) or any(each.get("readinessProbe") for each in containers(spec.template))
+
+
 def containers(patch: Mapping[str, Any]) -> list[Any]:
     """The containers of a template, which may be absent or null at every step."""
     return (patch.get("spec") or {}).get("containers") or []

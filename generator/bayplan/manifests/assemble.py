@@ -23,10 +23,12 @@ from bayplan.kube.kinds import (
     Barrier,
     Kind,
     Piece,
+    answering,
     barrier_objects,
     barrier_script_name,
     gang_labels,
     instances,
+    of_first,
     service_name,
     start,
     workload_barriers,
@@ -173,7 +175,7 @@ def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     group = {GROUP_LABEL: unit} if inside else {}
     called = pods.spec.name if inside else pods.name
     name = client_service_name(plan, gang)
-    client = {SERVICE_LABEL: name} if name and pods.spec.name == _answering(gang) else {}
+    client = {SERVICE_LABEL: name} if pods in answering(gang) else {}
     return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: called, **client}
 
 
@@ -377,15 +379,10 @@ def client_service_name(plan: Plan, gang: GangPlan) -> str:
     return "" if service is None else service.name or f"{base_name(plan.workflow, gang.gang)}-service"
 
 
-def _answering(gang: GangPlan) -> str:
-    """The podSet of the file that answers the gang's clients."""
-    return (gang.gang.service.pod_set if gang.gang.service else "") or next(all_pods(gang.root)).spec.name
-
-
-def client_service(plan: Plan, gang: GangPlan, service: Service) -> Manifest:
+def client_service(plan: Plan, gang: GangPlan, kind: Kind, service: Service) -> Manifest:
     """The Service for clients, which all copies of the gang answer: their pods have a label of its own."""
     name = client_service_name(plan, gang)
-    ports = next(pods.spec.ports for pods in all_pods(gang.root) if pods.spec.name == _answering(gang))
+    ports = answering(gang)[0].spec.ports
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -395,7 +392,7 @@ def client_service(plan: Plan, gang: GangPlan, service: Service) -> Manifest:
         },
         "spec": {
             **({} if service.type == "ClusterIP" else {"type": service.type}),
-            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name},
+            "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name, **(of_first(kind, gang) or {})},
             "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in service.ports or ports],
         },
     }
@@ -413,9 +410,11 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
             yield matrix.config_map(plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
-        if gang.gang.service and gang.copy == 0:
-            yield client_service(plan, gang, gang.gang.service)
     for workload in shape.workloads:
+        kind = KINDS[workload.kind]
+        for gang in workload.gangs if workload.kind != SBATCH else ():
+            if gang.gang.service and gang.copy == 0:
+                yield client_service(plan, gang, kind, gang.gang.service)
         yield from barrier_objects(plan, workload)
 
 

@@ -21,7 +21,7 @@ from bayplan.kube.kinds import (
     Kind,
     instances,
 )
-from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
+from bayplan.kube.pod import CONFIG_MAP_LIMIT, asks_ready, containers
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
@@ -226,9 +226,13 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
     if candidates[0] is not possible[0]:
-        notes = _why_not(candidates[0][0], offer, target)
+        if serving and _gravity(least)[0]:  # no other kind is a way out
+            preferred = [each for each in candidates if each[0].kind == candidates[0][0].kind]
+            named = [(each, tuple(_gaps(each, plan, offer, target))) for each in preferred]
+            best, least = min((*named, (best, least)), key=lambda pair: _gravity(pair[1]))
+        notes = _why_not(candidates[0][0], offer, target) if best[0].kind != candidates[0][0].kind else ()
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
-    return Outcome(best if _known(best[0], offer, target) else None, least)
+    return Outcome(best if _known(best[0], offer, target) else None, (*least, *_readiness(best[0], target)))
 
 
 def _operated(family: Family, target: Target) -> tuple[str, ...]:
@@ -491,6 +495,9 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
     if workloads[0].kind in CONTROLLED:
         yield from _template_needs(family[0], workloads[0].kind)
+        rolls = workloads[0].kind in SERVING and workloads[0].kind != STATEFULSET
+        if rolls and len(workloads) > 1 and family[0].gang.rollout:
+            yield Need("rollout-apart", 1, (*family[0].route, "rollout"), subject=f'gang "{family[0].gang.name}"')
     names = (
         (kind.longest_name(workload, gang, pods), pods.route)
         for workload in workloads
@@ -530,3 +537,22 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
         yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')
     for pods in once(each for each in parts if each.elastic):
         yield Need("missing-pods", 1, (*pods.route, "minReplicas"), subject=f'podSet "{pods.spec.name}"')
+
+
+def _readiness(workload: Workload, target: Target) -> Iterator[Diagnostic]:
+    """F785 for podSets of which one probe decides when rank 0 and other ranks are ready. It does not decide the kind:
+    often all ranks pass the probe."""
+    gang = workload.gangs[0]
+    if workload.kind not in ("lws", GROVE):
+        return
+    most = gang.gang.autoscale.max_replicas if gang.gang.autoscale else len(workload.gangs)
+    copies = most + (gang.gang.rollout.surge if gang.gang.rollout else 0)
+    alike = (pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods) and asks_ready(pods.spec))
+    needs = (Need("ready-ranks", copies, pods.route, subject=f'podSet "{pods.spec.name}"') for pods in once(alike))
+    kind = KINDS[workload.kind]
+    yield from compare(needs, kind.SUPPORT, target, f"a {kind.TITLE}")
+
+
+def _has_rank_0_and_others(pods: Pods) -> bool:
+    ranks = pods.ranks
+    return ranks is not None and ranks.first == 0 and (pods.replicas if ranks.each else pods.total) > 1

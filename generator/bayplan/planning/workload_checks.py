@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, SERVING, TRAINJOB, Barrier, instances, start, workload_barriers
+from bayplan.kube.kinds import (
+    KINDS,
+    MPIJOB,
+    SBATCH,
+    SERVING,
+    TRAINJOB,
+    Barrier,
+    answering,
+    has_first,
+    instances,
+    of_first,
+    start,
+    workload_barriers,
+)
 from bayplan.kube.objects import text
 from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names, user_names
@@ -108,6 +121,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _left_running(workload)
         yield from _controllers(workload)
         yield from _hosts_in_files(workload)
+        yield from _clients(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
     yield from _barriers(plan, shape)
@@ -139,6 +153,22 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
                 route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
                 message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
                 yield error("W387", route, message, hint="remove it")
+
+
+def _clients(workload: Workload) -> Iterator[Diagnostic]:
+    """W371: requests that reach ranks other than 0."""
+    kind = KINDS[workload.kind]
+    for gang in workload.gangs:
+        if gang.gang.service and gang.copy == 0 and workload.kind != SBATCH and of_first(kind, gang) is None:
+            pods = answering(gang)[0]
+            named = f'podSet "{pods.spec.name}"'
+            message = f'the Service of gang "{gang.gang.name}" sends requests to each ready pod of {named}'
+            own = "name its podSet"
+            if has_first(pods):
+                message += f": no label of a {kind.TITLE} tells rank 0 of each group from its other ranks"
+                own = "make it a podSet of its own"
+            hint = f"if only rank 0 answers, {own}; if each answers, set `rendezvous: none`"
+            yield info("W371", (*gang.route, "service"), message, hint=hint)
 
 
 def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:

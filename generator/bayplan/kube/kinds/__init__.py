@@ -9,7 +9,7 @@ from bayplan.core.package_data import table
 from bayplan.core.values import Modules, NamedTuple
 from bayplan.kube.pod import BARRIER_SCRIPT, container_name
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
 from bayplan.model.workflow import Rollout
@@ -56,6 +56,10 @@ ENDING = (
     never(
         "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
     ),
+    *(
+        never(feature, "no controller changes how many copies there are, or replaces them", "remove `workload`")
+        for feature in ("autoscale", "rollout")
+    ),
     Support("clients"),
 )
 """The rows of kinds whose pods end."""
@@ -72,6 +76,20 @@ NO_JOBS = (
     ),
 )
 """The rows of kinds of services."""
+
+
+def apart(title: str) -> Support:
+    """The row of copies that are objects of their own, each with one replica."""
+    return approximate(
+        "rollout-apart",
+        f"each copy is a {title} of its own, so a new version replaces all copies at once",
+        "apply the objects of one copy after another",
+        report="warning",
+    )
+
+
+READY_RANKS = "make rank 0 a podSet of its own, or ignore this if every rank passes the probe"
+"""What to do where one template has a probe for all ranks."""
 
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
@@ -203,6 +221,50 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
                 "selector": {GANG_LABEL: gang.name},
             },
         }
+
+
+def answering(gang: GangPlan) -> list[Pods]:
+    """The podSet instances that answer the gang's clients. In a podSet with rank 0 of a rendezvous, those without do
+    not."""
+    service = gang.gang.service
+    everyone = list(all_pods(gang.root)) if service else []
+    name = (service.pod_set if service else "") or (everyone[0].spec.name if everyone else "")
+    named = [pods for pods in everyone if pods.spec.name == name]
+    return list(filter(has_first, named)) or named
+
+
+def has_first(pods: Pods) -> bool:
+    """Whether a podSet instance has rank 0 of its rendezvous."""
+    return pods.ranks is not None and pods.ranks.master.pods == pods.name
+
+
+def _answers_whole(pods: Pods) -> bool:
+    """Whether each pod of a podSet instance answers clients: it is the only one, rank 0, or has no rank."""
+    return pods.ranks is None or (pods.replicas if pods.ranks.each else pods.total) == 1
+
+
+def of_first(kind: Kind, gang: GangPlan) -> Mapping[str, str] | None:
+    """The labels that only rank 0 has among the pods that answer the gang's clients. Empty: all of them answer, or
+    bayplan writes each pod. None: no label tells rank 0 from the others.
+
+    Each controller writes the number of a pod to a label. Kubernetes 1.37: job/indexed_job_utils.go and
+    statefulset/stateful_set_utils.go. JobSet 0.8 to 0.12: jobset_controller.go. LWS 0.7 to 0.9: pod_webhook.go.
+    Volcano 1.15: job_controller_util.go. Grove: components/pod/pod.go.
+    """
+    instances = answering(gang)
+    label = kind.INDEX.partition("'")[2].rstrip("']")
+    if gang.copies > 1 or all(map(_answers_whole, instances)):
+        return {}
+    if not all(map(has_first, instances)):
+        return None
+    if any(pods.ranks and pods.ranks.each and pods.copies > 1 and not kind.COPY_LABEL for pods in instances):
+        return None  # the number counts over all copies, and each has a rank 0
+    found = {(start(kind, gang, pods), pods.copies > 1 and not (pods.ranks and pods.ranks.each)) for pods in instances}
+    if len(found) > 1:
+        return None
+    ((number, first_copy),) = found
+    copy = {kind.COPY_LABEL: "0"} if first_copy and kind.COPY_LABEL else {}
+    return {label: str(number), **copy} if label else {}
 
 
 def replicas(workload: Workload) -> dict[str, int]:

@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import ENDING, NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
+from bayplan.kube.kinds import (
+    ENDING,
+    NAME_COLUMN,
+    SERVICE_LABEL,
+    Piece,
+    has_first,
+    instances,
+    meta,
+    name_rows,
+    pod_deadline,
+    services,
+)
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
@@ -98,7 +109,11 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     before: dict[tuple[str, Route], int] = {}
     for gang, pods in instances(workload):
         number = before.get((gang.name, pods.route), 0)
-        yield Many(_skeleton(gang, pieces[gang.name, pods.name]), _rows(gang, pods, number))
+        rows, skeleton = _rows(gang, pods, number), _skeleton(gang, pieces[gang.name, pods.name])
+        first = 1 if SERVICE_LABEL in skeleton["metadata"].get("labels", {}) and has_first(pods) else len(rows)
+        yield Many(skeleton, rows[:first])
+        if rows[first:]:  # of pods with ranks, only rank 0 answers clients
+            yield Many(_unanswering(skeleton), rows[first:])
         before[gang.name, pods.route] = number + pods.replicas
 
 
@@ -114,6 +129,12 @@ def _skeleton(gang: GangPlan, piece: Piece) -> dict[str, Any]:
         "metadata": {"name": Slot(NAME_COLUMN, "name"), **meta("", piece.owner, piece.job, carried)},
         "spec": {**named, **deadline, **spec, **deadline},
     }
+
+
+def _unanswering(skeleton: dict[str, Any]) -> dict[str, Any]:
+    metadata = skeleton["metadata"]
+    labels = {key: value for key, value in metadata["labels"].items() if key != SERVICE_LABEL}
+    return {**skeleton, "metadata": {**metadata, "labels": labels}}
 
 
 def _rows(gang: GangPlan, pods: Pods, before: int) -> tuple[tuple[str | int, ...], ...]:

@@ -594,7 +594,7 @@ def _mounts(mounted: Mapping[str, Volume], owner: str, named: Mapping[tuple[str,
 
 
 def all_volumes(spec: PodSet) -> Iterator[tuple[str, str, Volume]]:
-    """The container that alone has it (empty: all of them), the path and the volume, in the order of the names."""
+    """The only container that has it (empty: all have it), the path and the volume, in the order of the names."""
     yield from (("", path, each) for path, each in spec.volumes.items())
     for container in (*spec.init_containers, *spec.sidecars):
         yield from ((container.name, path, each) for path, each in container.volumes.items())

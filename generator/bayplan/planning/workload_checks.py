@@ -144,7 +144,7 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
     gang = workload.gangs[0]
     if gang.gang.trainer and workload.kind != TRAINJOB:
         message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
-        yield error("W389", (*gang.route, "trainer"), message, hint="set `workload: trainjob`, or remove `trainer`")
+        yield error("W389", (*gang.route, "trainer"), message, hint="use `workload: trainjob`, or remove `trainer`")
     if workload.kind == TRAINJOB:
         from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
 

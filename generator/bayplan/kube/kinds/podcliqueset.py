@@ -66,7 +66,6 @@ SUPPORT = (
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates"),
     Support("leader"),
-    Support("separate-ranks"),
     Support("missing-pods"),
     not_yet_here("adopt", "only a JobSet owns the objects of its gang", "leave `cleanup` out"),
     Support("pod-name-length", up_to=LONGEST_NAMES),

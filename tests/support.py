@@ -16,6 +16,7 @@ from bayplan.model.manifest import File, Item
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native as native_topology
+from tools import pod_runner
 
 TOPOLOGY: dict[str, Any] = {
     "apiVersion": "bayplan.dev/v1alpha1",
@@ -202,7 +203,7 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
     """`$(NAME)` as the kubelet expands it: a variable that is not set yet stays as it is."""
-    return re.sub(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)", lambda name: env.get(name[1], name[0]), text)
+    return pod_runner.expand(text, env)
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
@@ -228,8 +229,8 @@ FIELDS = {
 
 
 def exported(script: str, env: Mapping[str, str]) -> dict[str, str]:
-    """What `export A=text B=$((sum)); exec ...` exports."""
-    words = script.partition(";")[0].removeprefix("export ").split(" ")
+    """What `export A=text B=$((sum)); exec ...` exports, also with a line break instead of the semicolon."""
+    words = re.split("[;\n]", script)[0].removeprefix("export ").split(" ")
     return {
         name: re.sub(r"\$\(\(([^)]*)\)\)", lambda sum_: _sum(sum_[1], env), text) for name, text in map(_pair, words)
     }

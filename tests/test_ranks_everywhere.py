@@ -6,7 +6,12 @@ What pods learn is compared with the plan's one rank function; that function wit
 
 from __future__ import annotations
 
+import json
+import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +20,10 @@ from hypothesis import HealthCheck, given, settings
 import all_backends
 import support
 from bayplan.backends import BACKENDS
+from bayplan.kube.pod import entries
 from bayplan.model.plan import GangPlan, all_pods
 from tools.effort import examples
+from tools.pod_runner import expand
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 KNOWN = ("NODE_RANK", "PET_NODE_RANK", "NNODES", "PET_NNODES", "GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE")
@@ -96,3 +103,88 @@ def test_the_64_pods_have_the_same_ranks_in_every_kind(at: all_backends.At, kind
         ranks = sorted((int(place[6]), int(place[2])) for place in places)
         assert ranks == [(n // 16, n if rendezvous == "gang" else n % 16) for n in range(64)]
         assert {place[4] for place in places} == {str(each)}
+
+
+PRINTS = "import json, os, sys; json.dump([sys.argv[1:], dict(os.environ)], sys.stdout)"
+NASTY = (
+    "'",
+    '"',
+    "$",
+    "$$",
+    "$(A)",
+    "`id`",
+    "\\",
+    "\n",
+    " ",
+    "é",
+    ";",
+    "#",
+    "*",
+    "!",
+    "",
+    "=",
+    "-x=",
+    "$(POD_NAMESPACE)",
+)
+REFERENCES = tuple(f"$({name})" for name in ("NODE_RANK", "MASTER_ADDR", "GROUP_INDEX", "NNODES", "PET_NODE_RANK"))
+
+
+def referring(seed: int) -> dict[str, Any]:
+    """Words and variables that refer to ranks, to each other, also to later ones, and to nothing."""
+    pick = random.Random(seed)
+
+    def text(*names: str) -> str:
+        return "".join(pick.choices([*NASTY, *REFERENCES, *(f"$({name})" for name in names)], k=pick.randrange(6)))
+
+    env = {"P": text("Q", "P"), "Q": text("P", "R"), "R": text("P", "Q")}
+    return {"env": env, "args": [text("P", "Q", "R") for _ in range(4)]}
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize(
+    ("scheduler", "kind", "rendezvous"),
+    [
+        ("kai", "jobset", "gang"),
+        ("kai", "jobset", "group"),
+        ("volcano", "volcano-job", "gang"),
+        ("volcano", "volcano-job", "group"),
+        ("none", "job", "gang"),
+        ("none", "pods", "gang"),
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_texts_may_refer_to_ranks(
+    seed: int, scheduler: str, kind: str, rendezvous: str, shell: str, tmp_path: Path
+) -> None:
+    """A real shell runs what each pod gets, and the program sees what Kubernetes makes of literal ranks."""
+    own = {"name": "worker", "replicas": 2, "image": "x:1", "command": [sys.executable, "-c", PRINTS]}
+    said = referring(seed)
+
+    def pods(**more: Any) -> list[support.Pod]:
+        groups = [{"name": "part", "replicas": 3, "podSets": [{**own, **more}]}]
+        gang = {"name": "serve", "workload": kind, "rendezvous": rendezvous, "groups": groups}
+        result = support.run(support.workflow(gang), scheduler=scheduler)
+        assert result.compiled is not None, result.diagnostics
+        return list(support.pods(result.documents))
+
+    for plain, pod in zip(pods(), pods(**said), strict=True):
+        env = {**plain.env, "POD_NAMESPACE": "ml"}
+        wanted = {}
+        for entry in entries(said["env"]):
+            wanted[entry["name"]] = env[entry["name"]] = expand(entry["value"], env)
+        container = pod.spec["containers"][0]
+        started = {each["name"]: pod.env[each["name"]] for each in container["env"]}
+        words = [*container["command"], *container.get("args", ())]
+        words = [shell if word == "sh" and not place else word for place, word in enumerate(words)]
+        ran = subprocess.run(
+            words, env={**started, "PATH": "/usr/bin:/bin", **numbers(pod)}, capture_output=True, check=True
+        )
+        got, seen = json.loads(ran.stdout)
+        assert got == [expand(word, env) for word in said["args"]]
+        assert {name: seen[name] for name in wanted} == wanted
+        assert seen["NODE_RANK"] == plain.env["NODE_RANK"]
+
+
+def numbers(pod: support.Pod) -> dict[str, str]:
+    """What controllers set in containers by themselves."""
+    return {name: pod.env[name] for name in ("JOB_COMPLETION_INDEX", "VC_TASK_INDEX") if name in pod.env}

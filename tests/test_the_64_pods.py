@@ -134,10 +134,6 @@ def test_pods_that_fill_their_node_by_cpu_need_the_channel_too() -> None:
     assert "P506" in result.codes
 
 
-def test_ranks_that_a_shell_adds_up_cannot_be_expanded_by_kubernetes() -> None:
-    assert "P511" in support.run(support.workflow(support.pretrain(args=["--node-rank=$(NODE_RANK)"]))).codes
-
-
 def test_what_upstream_would_refuse_cannot_be_accepted() -> None:
     worker = {**support.WORKER, "replicas": 2, "restartPolicy": "Always"}
     gang = {"name": "main", "workload": "job", "podSets": [worker]}

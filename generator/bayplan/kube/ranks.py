@@ -65,10 +65,10 @@ class Numbers(NamedTuple):
 
 
 class RankEnv(NamedTuple):
-    """Environment entries and the command to run."""
+    """Environment entries, and what a shell must set before the command."""
 
     env: tuple[Mapping[str, Any], ...]
-    command: tuple[Any, ...]
+    values: Mapping[str, str] = {}
 
 
 def running_on(variable: str, pods: Pods) -> Numbers:
@@ -144,9 +144,8 @@ def rank_env(pods: Pods, ranks: Ranks, host: str, own: Slot | int | str, numbers
     env = [{"name": name, "value": value} for name, value in plain.items() if name not in {*taken, *shelled}]
     if numbers is None:
         missing = [name for name in RANK_NAMES if name not in taken]
-        return RankEnv((*env, *({"name": name, **_value(own)} for name in missing)), pods.spec.command)
-    values = {name: _shell(name, pods, ranks, host, numbers) for name in shelled}
-    return RankEnv((*numbers.env, *env), wrapped(pods.spec.command, values) if values else pods.spec.command)
+        return RankEnv((*env, *({"name": name, **_value(own)} for name in missing)))
+    return RankEnv((*numbers.env, *env), {name: _shell(name, pods, ranks, host, numbers) for name in shelled})
 
 
 def local_address(address: str) -> dict[str, Any]:
@@ -197,7 +196,11 @@ def _times(number: str, stride: int) -> str:
     return number if stride == 1 else f"{number}*{stride}"
 
 
+def exports(values: Mapping[str, str]) -> str:
+    """A line of shell that sets the variables."""
+    return f"export {' '.join(f'{name}={value}' for name, value in values.items())}"
+
+
 def wrapped(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
     """The user's command after one line of shell that sets the variables."""
-    exports = " ".join(f"{name}={value}" for name, value in values.items())
-    return ("sh", "-c", f'export {exports}; exec "$@"', "sh", *command)
+    return ("sh", "-c", f'{exports(values)}; exec "$@"', "sh", *command) if values else command

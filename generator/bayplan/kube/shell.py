@@ -1,11 +1,21 @@
-"""Quoting for a POSIX shell, and a line of shell that runs a command."""
+"""Quoting for a POSIX shell, and shells that run a command.
+
+Only a shell can compute a rank or choose a row of a matrix. It sets these variables, and everything that refers to
+them, before it runs the command (`started`). It changes no other text: what it cannot write without quotes are its own
+arguments, in which Kubernetes expands `$(NAME)` as always.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.core.values import NamedTuple
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+_REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")
+_EXPORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def quote(text: str) -> str:
@@ -65,3 +75,72 @@ def ignoring(command: Iterable[str], passed: Iterable[int]) -> tuple[str, ...]:
         "exit 0",
     )
     return ("sh", "-c", "; ".join(ends), "sh", *command)
+
+
+class Started(NamedTuple):
+    """The command that sets the variables, and the entries that Kubernetes still sets."""
+
+    command: tuple[Any, ...]
+    env: tuple[Mapping[str, Any], ...]
+    args: tuple[str, ...] = ()
+
+
+def started(
+    words: Sequence[str], env: Sequence[Mapping[str, Any]], first: str, names: Iterable[str], others: Iterable[str] = ()
+) -> Started:
+    """The words of a command behind a shell, whose line `first` sets the variables `names`.
+
+    Variables whose values refer to one of them are the shell's too. `others`: what the shell need not leave to
+    Kubernetes either.
+    """
+    own, arguments = set(names), list[str]()
+    known = {*others, *own}
+    kept: list[Mapping[str, Any]] = []
+    lines, unexportable = [first], list[str]()
+    later = {entry["name"] for entry in env}  # to which Kubernetes expands no reference yet
+    for entry in env:
+        name, text = entry["name"], entry.get("value")
+        refers = isinstance(text, str) and refer((text,), own)
+        value = "".join(f"$$({part})" if early else part for early, part in _parts(text or "", later)) if refers else ""
+        later.discard(name)
+        if not refers:
+            kept.append(entry)
+        elif _EXPORTABLE.fullmatch(name):
+            lines.append(f"export {name}={_word(value, known, arguments)}")
+            own.add(name)
+            known.add(name)
+        else:
+            unexportable.append(_word(f"{name}={value}", known, arguments))
+    several = ["env", *unexportable] if unexportable else []
+    lines.append(" ".join(["exec", *several, *(_word(word, known, arguments) for word in words)]))
+    return Started(("sh", "-c", "\n".join(lines), *(("sh", *arguments) if arguments else ())), tuple(kept))
+
+
+def refer(texts: Iterable[Any], names: Container[str]) -> bool:
+    """Whether one of the values is a string that refers to one of the variables."""
+    return any(is_name for text in texts if isinstance(text, str) for is_name, _ in _parts(text, names))
+
+
+def _word(text: str, known: Container[str], arguments: list[str]) -> str:
+    """A string as one word of a shell. Parts that need quotes become arguments of the shell."""
+    pieces = []
+    for is_name, part in _parts(text, known):
+        if is_name:
+            pieces.append(f'"${{{part}}}"')
+        elif PLAIN.fullmatch(part):
+            pieces.append(part)
+        elif part:
+            arguments.append(part)
+            pieces.append(f'"${{{len(arguments)}}}"')
+    return "".join(pieces) or "''"
+
+
+def _parts(text: str, own: Container[str]) -> Iterator[tuple[bool, str]]:
+    """The references to these variables in a string, and what is between them."""
+    start = 0
+    for reference in _REFERENCE.finditer(text):
+        if reference[1] is not None and reference[1] in own:
+            yield False, text[start : reference.start()]
+            yield True, reference[1]
+            start = reference.end()
+    yield False, text[start:]

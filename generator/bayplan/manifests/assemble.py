@@ -51,7 +51,9 @@ from bayplan.kube.pod import (
     without_idle_movers,
 )
 from bayplan.kube.ranks import (
+    RankEnv,
     arithmetic,
+    exports,
     field,
     full_name,
     literal_value,
@@ -59,9 +61,11 @@ from bayplan.kube.ranks import (
     own_fields,
     rank_env,
     user_names,
+    wrapped,
 )
+from bayplan.kube.shell import Started, refer, started
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
-from bayplan.model.plan import GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
+from bayplan.model.plan import GANG_COUNT, GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary, Container, PodSet, Service, Variable, base_name
@@ -117,7 +121,8 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     pool = plan.topology.pool(pods.pool)
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
-    ranked, command = _ranks(context, gang, pods)
+    ranked, values = _ranks(context, gang, pods)
+    command = wrapped(pods.spec.command, values)
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang, pods)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -127,7 +132,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _launcher(context, pods),
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         _uploads(pods),
-        ranked,
+        PodParts(env=ranked),
         _variables(gang, pods),
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -138,9 +143,13 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     if gang.copies > 1 and gang.gang.rows:
         from bayplan.manifests import matrix
 
-        behind = matrix.started((*command, *spec.args), parts.env, gang.columns)
-        parts = combine(parts, matrix.mounted(gang))._replace(env=behind.env)
-        spec, command = spec._replace(args=()), behind.command
+        parts = combine(parts, matrix.mounted(gang))
+        behind = started((*command, *spec.args), parts.env, matrix.SHELL, gang.columns, (GANG_INDEX, GANG_COUNT))
+    elif refer((*spec.command, *spec.args, *(each.get("value") for each in parts.env)), values):
+        behind = started((*spec.command, *spec.args), parts.env, exports(values), values)
+    else:
+        behind = Started(command, parts.env, spec.args)
+    parts, spec, command = parts._replace(env=behind.env), spec._replace(args=behind.args), behind.command
     return Piece(without_idle_movers(template(spec, pool, parts, command)), owner, marks.job)
 
 
@@ -269,12 +278,13 @@ def _uploads(pods: Pods) -> PodParts:
     return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
-def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
+def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> RankEnv:
+    """The variables of the rendezvous."""
     ranks = pods.ranks
     if ranks is None:
-        return PodParts(), pods.spec.command
+        return RankEnv(())
     if own.copies > 1:  # each pod is the only one of its rendezvous
-        return PodParts(env=rank_env(pods, ranks, LOCALHOST, 0, None).env), pods.spec.command
+        return rank_env(pods, ranks, LOCALHOST, 0, None)
     master = ranks.master
     leader = context.pods[master.gang, master.pods]
     numbers = context.kind.numbers(own, pods) if pods.route in context.shelled and pods.total > 1 else None
@@ -283,8 +293,7 @@ def _ranks(context: WorkloadContext, own: GangPlan, pods: Pods) -> tuple[PodPart
     host = _address(leader) or full_name(
         context.kind.host(context.workload, gang, leader, copy, number), pods.spec, context.plan
     )
-    rendezvous = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
-    return PodParts(env=rendezvous.env), rendezvous.command
+    return rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
 
 
 def _address(leader: Pods) -> str:

@@ -400,23 +400,14 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
     shelled = arithmetic(numbered) if kind.INDEX else frozenset()
     for route in sorted(shelled, key=str):
         pods = everyone[route]
-        names = shell_names(pods)
-        if not names:
-            continue
-        words_in = (*pods.spec.command, *pods.spec.args, *texts(pods.spec.env).values())
-        if name := next((name for name in names if any(f"$({name})" in text for text in words_in)), ""):
-            why = f"Kubernetes cannot expand $({name}), which only this shell sets"
-            yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
-        if why := _no_command(pods, topology):
+        if shell_names(pods) and (why := _no_command(pods, topology)):
+            message = (
+                f'podSet "{pods.spec.name}" needs a line of shell before its command to compute NODE_RANK, but {why}'
+            )
             hint = "set `command` on the podSet itself"
             if "template" not in why:
                 hint = "set `command`, or set `rendezvous: none` and let torchrun find its peers with c10d"
-            yield _error(pods, why, hint)
-
-
-def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
-    message = f'podSet "{pods.spec.name}" needs a line of shell before its command to compute NODE_RANK, but {why}'
-    return error("P511", pods.route, message, hint=hint)
+            yield error("P511", pods.route, message, hint=hint)
 
 
 def _left_running(workload: Workload) -> Iterator[Diagnostic]:

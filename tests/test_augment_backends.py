@@ -67,7 +67,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
     "koordinator": {"gang": ANYWHERE, "copies": frozenset({"jobset"})},
     "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "deployment", "pod", "trainjob"})},
     "slurm": {},
-    "slurm-bridge": {"gang": frozenset({"job", "jobset", "pod"})},
+    "slurm-bridge": {"gang": frozenset({"job", "jobset", "lws", "pod"})},
     "sunk": {"gang": ANYWHERE - {"raycluster", "rayjob"}},  # a head and a worker are a gang of two
     "none": {"gang": ANYWHERE},
 }
@@ -285,7 +285,8 @@ def _nameless(unit: UnitIntent) -> Any:
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(workloads.KINDS) == set(TITLES)
+    """`test_grove.py` tries those of Grove."""
+    assert {*workloads.KINDS, "podcliqueset", "dynamographdeployment"} == set(TITLES)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -376,7 +377,11 @@ MIXED: Mapping[str, tuple[Documents, Any, frozenset[str]]] = {
         rules(group("part", "alpha", size=8)),
         frozenset({"kueue"}),
     ),
-    "led": (led(), rules(placement=RACK), frozenset({"kai", "kueue", "volcano", "koordinator", "native", "none"})),
+    "led": (
+        led(),
+        rules(placement=RACK),
+        frozenset({"kai", "kueue", "volcano", "koordinator", "native", "slurm-bridge", "none"}),
+    ),
     "led-and-cut": (led(17), rules(group("part", "worker", size=8)), frozenset()),
     "mastered": (mastered(), rules(placement=RACK), frozenset({"kai", "kueue", "volcano", "koordinator", "none"})),
     "groups-of-leaders": (led(4, 3), rules(placement=RACK), frozenset({"kai", "kueue"})),

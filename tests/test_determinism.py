@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -90,6 +91,8 @@ def test_the_order_of_keys_and_rows_changes_nothing(example: str, seed: int, tmp
     for name in ("workflow", "topology"):
         data = yaml.load((EXAMPLES / example / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
         (tmp_path / f"{name}.yaml").write_text(json.dumps(shuffled(data, Random(seed))), encoding="utf-8")
+    for table in (EXAMPLES / example).glob("*.csv"):
+        shutil.copy(table, tmp_path)
     assert render(tmp_path) == ordered
 
 

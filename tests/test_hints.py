@@ -22,6 +22,7 @@ WRONG: dict[str, str] = {
     "F665-gang-koordinator-fills-domains F681": "the field is not at its place in a policy",
     "F705-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
     "F741-group-groups-neighbouring-ranks-2 F741": "the fields are those of workloads, and the place is in a policy",
+    "F781-groups F741": "each group needs a gang of its own, and only one podSet of a gang can have a launcher",
     "M849-a-pool-another-kind M849": "the field is in the text of a NetworkAttachmentDefinition",
     "M849-an-unknown-plugin M849": "with the right plugin, its subnet is too large",
     "R112-alias-as-key R112": "the place is only the first character of the alias",

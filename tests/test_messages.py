@@ -25,7 +25,6 @@ class Message(NamedTuple):
 ELSEWHERE: dict[tuple[str, str], str] = {
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
-    ("F616", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_still_has_its_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
     (
         "O805",
@@ -51,6 +50,10 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "R134",
         '"{}" cannot be read: this caller has no folder',
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
+    (
+        "R134",
+        'bayplan does not read "{}" here: the workflow comes without files beside it',
+    ): "test_sweeps.py::test_a_file_of_rows_needs_a_caller_that_reads_it",
     ("S202", "found {} as a key, expected a string"): "unit/schema_test.py::test_keys_that_are_not_text",
     ("R115", "the document has too many nested mappings and lists"): "unit/schema_test.py::test_bottomless_nesting",
     (

@@ -289,7 +289,18 @@ def array(lines: str, numbers: str = "0-3%2") -> Gang:
 
 def test_an_array_that_does_not_ask_for_its_number_is_copies() -> None:
     assert (array(RUN, "1,3-5:2").replicas, array(RUN, "1,3-5:2").at_once) == (3, None)
-    assert (array(RUN).replicas, array(RUN).at_once) == (4, 2)
+    assert (array(RUN).replicas, array(RUN).at_once, array(RUN).matrix) == (4, 2, {})
+
+
+def test_programs_of_an_array_find_their_number_in_the_environment() -> None:
+    """Slurm sets it in every task (`man sbatch`), and a program in Python reads it there."""
+    program = "#!/usr/bin/env python3\n#SBATCH --array=0-3\nimport os\nprint(os.environ['SLURM_ARRAY_TASK_ID'])\n"
+    for gang in (array(RUN), sound(program, image="a:1").gangs[0]):
+        assert (gang.replicas, gang.pod_sets[0].env["SLURM_ARRAY_TASK_ID"]) == (4, "$(GANG_INDEX)")
+    listed = array(RUN, "1,3-5:2")
+    assert listed.matrix == {"TASK_ID": ["1", "3", "5"]}
+    assert listed.pod_sets[0].env["SLURM_ARRAY_TASK_ID"] == "$(TASK_ID)"
+    assert array(RUN, "7").pod_sets[0].env["SLURM_ARRAY_TASK_ID"] == "7"
 
 
 def test_an_array_from_0_refers_to_the_number_of_the_copy() -> None:
@@ -308,6 +319,13 @@ def test_other_arrays_and_what_bash_makes_of_the_number_are_a_matrix() -> None:
     assert made.pod_sets[0].command == ("fold", "--seed", "$(SEED)", "$(VALUE)")
     values = ["a", "b c", "d", "e"]
     assert made.matrix == {"rows": [{"SEED": str(7 * n), "VALUE": each} for n, each in enumerate(values)]}
+
+
+def test_a_column_has_no_name_of_the_shell_or_of_the_script() -> None:
+    gang = array(f"export LR=5\nL=(a b c d)\nsrun {IMAGE} fold --lr ${{L[SLURM_ARRAY_TASK_ID]}}", "0-1")
+    assert (gang.matrix, gang.pod_sets[0].env) == ({"TASK_LR": ["a", "b"]}, {"LR": "5"})
+    gang = array(f"L=(a b c d)\nsrun {IMAGE} fold --path ${{L[SLURM_ARRAY_TASK_ID]}}", "0-1")
+    assert gang.matrix == {"TASK_PATH": ["a", "b"]}
 
 
 def test_a_task_that_reads_its_number_itself_gets_it() -> None:

@@ -23,6 +23,7 @@ NAMELESS = "W511"
 FOUND: Mapping[str, Mapping[str, int]] = {
     "dra/demo__specs__imex__nvbandwidth-test-job-2.yaml": {"W506": 1},
     "dra/tests__bats__specs__nvb.tmpl.yaml": {"W502": 1, "W506": 1},
+    "grove/operator__e2e__yaml__tas-topology-condition.yaml": {"W505": 1},
     "helm/kuberay-raycluster-32gpus/stdin.helm3.yaml": {"W506": 1},
     "helm/kuberay-raycluster-32gpus/stdin.helm4.yaml": {"W506": 1},
     "jobset/examples__depends-on__depends-on.yaml": {"W512": 2},
@@ -78,4 +79,6 @@ def test_upstreams_workloads_have_the_pods_that_lint_counts() -> None:
             read = {slot.path: slot.total * each.templates.gangs for slot in each.templates.slots}
             assert {path: counted.get(path) for path in read} == read
             kinds[each.templates.kind] += 1
-    assert {"job", "jobset", "lws", "mpijob", "pod", "pytorchjob", "raycluster", "rayjob", "volcano-job"} == set(kinds)
+    assert set(kinds) == {
+        *("job", "jobset", "lws", "mpijob", "pod", "podcliqueset", "pytorchjob", "raycluster", "rayjob", "volcano-job")
+    }

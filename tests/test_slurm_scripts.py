@@ -55,9 +55,9 @@ def as_sbatch(flow: dict[str, Any]) -> dict[str, Any]:
 def test_every_task_has_the_rank_of_its_pod(flow: dict[str, Any], version: str) -> None:
     made = compiled(as_sbatch(flow), version, random_workflows.TOPOLOGY)
     texts = scripts(made)
-    for gang in made.planned.plan.gangs:
+    for gang in (gang for each in made.planned.shape.workloads for gang in each.gangs):
         slurm_job.check(texts[gang.name])
-        ran = slurm_job.run(texts[gang.name], {"run"})
+        ran = slurm_job.run(texts[gang.name], {"run"}, SLURM_ARRAY_TASK_ID=str(gang.copies - 1))
         assert (ran.status, ran.stderr) == (0, "")
         assert sorted(map(_seen, ran.tasks)) == sorted(_wanted(gang))
         _masters_are_rank_0(ran.tasks)

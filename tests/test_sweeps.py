@@ -361,3 +361,10 @@ def test_lists_make_their_product(written: dict[str, Any], rows: list[dict[str, 
     assert made
     assert [*map(list, made.value.gangs[0].rows)] == [[*row] for row in rows]
     assert list(made.value.gangs[0].rows) == rows
+
+
+def test_a_file_of_rows_needs_a_caller_that_reads_it() -> None:
+    """The command line reads the file; who calls the library gives its text."""
+    gang = {"name": "t", "matrix": {"file": "trials.csv"}, "podSets": [_pods("run")]}
+    (found,) = native.read(_workflow([gang])).diagnostics
+    assert (found.code, found.route[-1], found.hint) == ("R134", "file", "write the values as `rows`")

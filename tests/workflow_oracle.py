@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any, NamedTuple
 
 Data = Mapping[str, Any]
@@ -45,10 +46,18 @@ def gangs(flow: Data) -> dict[str, Unit]:
     made, spec = {}, flow["spec"]
     for gang in spec["gangs"]:
         name = flow["metadata"]["name"] + (f"-{gang['name']}" if len(spec["gangs"]) > 1 else "")
-        copies = gang.get("replicas", 1)
+        copies = _copies(gang)
         for copy in range(copies):
             made[f"{name}-{copy}" if copies > 1 else name] = _unit(gang, "")
     return made
+
+
+def _copies(gang: Data) -> int:
+    """A copy for each row of a matrix, or for each combination of its values."""
+    matrix = gang.get("matrix")
+    if not matrix:
+        return int(gang.get("replicas", 1))
+    return len(matrix["rows"]) if "rows" in matrix else prod(len(values) for values in matrix.values())
 
 
 def _unit(node: Data, name: str, pods: tuple[PodSet, ...] = ()) -> Unit:

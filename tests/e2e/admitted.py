@@ -27,7 +27,7 @@ class Admitted(NamedTuple):
 
 
 def admitted(documents: Documents, cluster: Iterable[Object]) -> Admitted:
-    """`cluster`: nodes, and the Topology, ResourceFlavor and queues of Kueue."""
+    """`cluster`: nodes, and the Topology, ResourceFlavor and queues of Kueue. An MPIJob has no pods until it starts."""
     release = BY_NAME["kueue 0.19.2"]
     require_release(release)
     spaces = sorted({each["metadata"].get("namespace", "default") for each in documents})
@@ -40,8 +40,9 @@ def admitted(documents: Documents, cluster: Iterable[Object]) -> Admitted:
     jobs = [each for each in given if each["kind"] == "MPIJob"]
     answer = ask(release.program, {"mark": True, "objects": [*world, *servers]})
     marked, refused = answer.get("marked") or [], answer.get("refused") or []
-    found = made([*marked, *jobs])
-    objects = [*world, *marked, *(_suspended(each) for each in jobs), *found.pods]
+    found = made(marked)
+    parts = [each for each in found.objects if each["kind"] == "StatefulSet" and "ownerReferences" in each["metadata"]]
+    objects = [*world, *marked, *(_suspended(each) for each in jobs), *parts, *found.pods]
     answer = ask(release.program, {"objects": objects})
     return Admitted(answer["bindings"], answer["assignments"], answer.get("reasons") or {}, [*refused, *found.refused])
 

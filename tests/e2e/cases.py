@@ -25,11 +25,16 @@ class Regression(NamedTuple):
 CLAIMED = frozenset({"rdma-dranet"})
 """Examples whose pods claim network cards: the bench has GPUs and channels among the devices, and no other kind."""
 
+CONTROLLED = frozenset({"all-reduce", "disaggregated", "router", "stateful-server", "train-job", "vllm"})
+"""Examples whose pods other controllers name and group: test_workloads_rendered.py replays what these make of them."""
+
 
 def examples() -> list[Case]:
     """Every example of the repository that is for KAI: others have cards or kinds of workloads of other schedulers."""
     folders = sorted(
-        path.parent for path in (ROOT / "examples").glob("*/workflow.yaml") if path.parent.name not in CLAIMED
+        path.parent
+        for path in (ROOT / "examples").glob("*/workflow.yaml")
+        if path.parent.name not in CLAIMED | CONTROLLED
     )
     cases = [read_example(folder.name) for folder in folders]
     return [case for case in cases if case.topology["spec"].get("defaults", {}).get("scheduler", "kai") == "kai"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
-from e2e.admitted import Admitted, admitted
+from e2e.admitted import SERVERS, Admitted, admitted
+from e2e.kueue import OBJECTS
 from e2e.nodes import nodes
 from e2e.scheduler import Object
 from e2e.test_workloads import HALL, LEVELS, POD, RACK, hall, lws, mpijob, of, racks
+from tools.golden import Case, documents
+from tools.run import EXAMPLES
 
 KUEUE = "kueue.x-k8s.io"
 FLAVOR = {"name": "gpus", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "64"}]}
@@ -133,6 +137,19 @@ def test_a_stateful_set_is_one_workload_and_a_deployments_pods_are_one_each() ->
 def test_an_mpi_job_is_one_workload() -> None:
     part = {"template": noted(POD, required_topology=RACK), "restartPolicy": "Never"}
     parts = {"Launcher": {**part, "template": POD, "replicas": 1}, "Worker": {**part, "replicas": 4}}
-    found = started(queued(mpijob(4, mpiReplicaSpecs=parts)))
-    assert len(racks(found.nodes, *(f"serve-worker-{n}" for n in range(4)))) == 1
-    assert {name: len(each) for name, each in found.assignments["serve"].items()} == {"launcher": 1, "worker": 4}
+    found = started(queued(mpijob(mpiReplicaSpecs=parts)))
+    parts = found.assignments["serve"]
+    assert {name: len(each) for name, each in parts.items()} == {"launcher": 1, "worker": 4}
+    assert len({node.rpartition("-")[0] for node in parts["worker"]}) == 1
+
+
+def test_kueue_takes_and_starts_the_groups_that_bayplan_renders() -> None:
+    written = documents(Case("kueue", "0.19", "vllm"))
+    topology = yaml.safe_load((EXAMPLES / "vllm" / "topology.yaml").read_text("utf-8"))
+    known = hall(topology)
+    queues = [each for each in written if each["kind"] in OBJECTS]
+    found = admitted([each for each in written if each["kind"] in SERVERS], [*nodes(known), *queues])
+    assert (found.refused, found.reasons) == ([], {})
+    leaves = {name: each.path[0] for pool in known.pools for each in pool.domains for name in each.nodes}
+    for group in ([f"llama-{n}", f"llama-{n}-1"] for n in range(2)):
+        assert len({leaves[found.nodes[name]] for name in group}) == 1

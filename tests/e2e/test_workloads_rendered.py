@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import support
+from e2e.cases import CONTROLLED
 from e2e.nodes import nodes
 from e2e.pods import without_claims
 from e2e.releases import BY_NAME
@@ -20,7 +21,7 @@ from judges import UPSTREAM
 from tools.golden import Case, distinct, documents
 from tools.run import EXAMPLES
 
-OPERATED = frozenset({"LeaderWorkerSet", "MPIJob", "TrainJob", "StatefulSet", "Deployment"})
+OPERATED = frozenset({"LeaderWorkerSet", "MPIJob", "TrainJob", "StatefulSet", "Deployment", "PodCliqueSet"})
 BACKENDS = ("kai", "volcano", "kueue", "koordinator", "native", "none")
 BUILT_IN = frozenset({"Deployment", "StatefulSet"})
 
@@ -63,6 +64,10 @@ def test_the_controllers_take_what_is_rendered(backend: str) -> None:
         answer = made(documents(case))
         assert (str(case), answer.refused) == (str(case), [])
         assert answer.pods or kinds == {"TrainJob"}, case
+
+
+def test_each_example_of_other_controllers_is_replayed_here() -> None:
+    assert {case.example for case in distinct("kai") if workloads(case)} == CONTROLLED
 
 
 def placed(case: Case, release_name: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:

@@ -154,9 +154,8 @@ class Judge:
             if pods.launcher:
                 words = ["sh", "-c", 'eval "${MPI_BEFORE:-}"; exec "$@"', "sh", *words]
                 env |= {"RANKS": str(int(ranks))}
-            containers = (pods.template or {}).get("spec", {}).get("containers", [{}])
             with tempfile.TemporaryDirectory(dir=self.home) as folder:
-                there = containers[0].get("workingDir", folder)
+                there = pods.working_dir or folder
                 starts = self._run(words, env, there, names)[1]
                 assert all(pods.launcher for each in starts if each.words[0] in LAUNCHERS)
                 result += [each._replace(folder=_folder(each.folder, folder)) for each in starts]

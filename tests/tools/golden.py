@@ -7,6 +7,7 @@ where the render is refused, only the diagnostics. The folder holds generated fi
 
 from __future__ import annotations
 
+import csv
 import pickle
 import re
 from collections.abc import Mapping
@@ -140,9 +141,16 @@ def documents(case: Case) -> list[dict[str, Any]]:
 
 
 def sources(example: str) -> tuple[Any, Any]:
-    """Copies of an example's workflow and topology."""
-    workflow, topology = (EXAMPLES / example / name for name in ("workflow.yaml", "topology.yaml"))
-    return read(workflow.read_text(encoding="utf-8")), read(topology.read_text(encoding="utf-8"))
+    """Copies of an example's workflow and topology. A matrix has the rows of its CSV file."""
+    workflow, topology = (read((EXAMPLES / example / name).read_text("utf-8")) for name in NAMES)
+    for gang in workflow["spec"]["gangs"] if workflow["kind"] == "Workflow" else ():
+        if name := gang.get("matrix", {}).get("file"):
+            with (EXAMPLES / example / name).open(encoding="utf-8", newline="") as table:
+                gang["matrix"] = {"rows": list(csv.DictReader(table))}
+    return workflow, topology
+
+
+NAMES = ("workflow.yaml", "topology.yaml")
 
 
 def texts(case: Case) -> list[str]:

@@ -106,7 +106,9 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "pod-names": "`hosts`",
         "autoscale": "`autoscale`",
         "rollout": "`rollout`",
+        "rollout-apart": "`rollout` of copies with a ComputeDomain each",
         "new-versions": "a new version of ranks by itself",
+        "ready-ranks": "copies with a `readinessProbe` that only rank 0 passes",
     },
     "operators": {
         "pod-templates": "podSets of a gang",

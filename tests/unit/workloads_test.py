@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import changed
 
+from bayplan.kube import grove
 from bayplan.kube.objects import get
 from bayplan.kube.templates import COUNTS, templates_in
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
@@ -46,7 +47,7 @@ def test_every_kind_is_read(kind: str) -> None:
 
 def test_every_kind_of_the_table_is_tried() -> None:
     tried = {(get(parsed(t), "apiVersion").rpartition("/")[0], get(parsed(t), "kind")) for t in TEXTS.values()}
-    assert tried == set(WORKLOADS)
+    assert tried | set(grove.KINDS) == set(WORKLOADS)  # test_grove.py reads Grove's
     assert not set(REFUSED) & set(WORKLOADS)
 
 
@@ -143,6 +144,22 @@ COUNTED = [
     ("example.com/v1", "Farm", "{spec: {replicas: 3, template: POD}}", [None]),
     ("batch/v1", "Job", "{spec: {parallelism: many, template: POD}}", [None]),
     ("batch/v1", "Job", "{spec: {parallelism: -1, template: POD}}", [None]),
+    (
+        "grove.io/v1alpha1",
+        "PodCliqueSet",
+        (
+            "{spec: {replicas: 2, template: {cliques: [{name: a, spec: {replicas: 3, podSpec: {containers: [{}]}}}, "
+            "{name: b, spec: {podSpec: {containers: [{}]}}}], podCliqueScalingGroups: [{name: g, cliqueNames: [b], "
+            "replicas: 4}]}}}"
+        ),
+        [6, 8],
+    ),
+    (
+        "nvidia.com/v1alpha1",
+        "DynamoGraphDeployment",
+        "{spec: {services: {Front: {}, Decode: {replicas: 2, multinode: {nodeCount: 4}}}}}",
+        [1, 2, 6],
+    ),
 ]
 
 

@@ -241,7 +241,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
         *(_relocated(each, selected) for each in outcome.diagnostics),
     )
     scheduler, marks = _foreign(selected, request, cluster)
-    if not any(each.code == "F740" for each in outcome.diagnostics):
+    if not any(each.code == "F740" and each.severity == "error" for each in outcome.diagnostics):
         findings += tuple(_owned(selected, marks, scheduler))
     if outcome.value is None or (marks and not selected.adopt):
         return Outcome(None, findings)

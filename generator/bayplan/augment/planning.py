@@ -265,7 +265,7 @@ def _planned(
             asked = offered.kind_needs(plan, shaped.value.workloads[0])
             lost += tuple(compare(asked, offered.support, cluster.target, title, {**SHARED, **offered.features}))
         findings += lost
-        if any(each.code == "F740" for each in lost):
+        if any(each.code == "F740" and each.severity == "error" for each in lost):
             return Outcome(None, lost)  # other diagnostics would not help
     outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
     return Outcome(outcome.value, outcome.diagnostics)

@@ -9,9 +9,9 @@ from itertools import islice, pairwise
 
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import count, shorten, suggest
+from bayplan.core.phrases import count, did_you_mean, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
-from bayplan.kube.ranks import user_names
+from bayplan.kube.ranks import OWN, OWN_PREFIXES, user_names
 from bayplan.model.encoding import camel_case
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
@@ -64,15 +64,44 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W357: a variable of the matrix that a podSet sets too."""
+    """W357: a variable of the matrix that a podSet sets too. W391: a reference to none."""
     for place in pod_sets(workflow):
         gang = place.owner.gang
+        yield from _unset(place) if gang.rows else ()
         both = [name for name in (gang.rows[0] if gang.rows else {}) if name in user_names(place.pods)]
         for name in both:
             at: Route = (*place.route, "env", name) if name in place.pods.env else (*place.route, "template")
             message = f'podSet "{place.pods.name}" sets {name}, which the matrix of gang "{gang.name}" gives each copy'
             note = Note("the matrix is here", (*place.owner.route[: len(GANGS) + 1], "matrix"))
             yield error("W357", at, message, hint=f"remove {name} from one of the two", notes=(note,))
+
+
+_REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_SERVICE = re.compile(r".*_SERVICE_(?:HOST|PORT.*)|.*_PORT_[0-9]+_(?:TCP|UDP).*")
+"""Variables of a namespace's Services, which the kubelet sets (Kubernetes 1.35, pkg/kubelet/envvars/envvars.go)."""
+
+
+def _unset(place: Place) -> Iterator[Diagnostic]:
+    """W391. A shell may run a program in `$(name)`, so this looks for names in capitals, or close to those of columns.
+
+    Kubernetes 1.35, third_party/forked/golang/expansion/expand.go: a reference to no variable stays as it is.
+    """
+    gang, spec = place.owner.gang, place.pods
+    if spec.env_from or spec.template:
+        return
+    columns = [*gang.rows[0]]
+    known = {*columns, *spec.env, *OWN}
+    words: list[tuple[str, Route]] = [(word, ("command", n)) for n, word in enumerate(spec.command)]
+    words += [(word, ("args", n)) for n, word in enumerate(spec.args)]
+    words += [(value, ("env", name)) for name, value in texts(spec.env).items()]
+    for text, route in words:
+        for name in dict.fromkeys(found[1] or "" for found in _REFERENCE.finditer(text)):
+            ours = name in known or name.startswith(OWN_PREFIXES) or any(f"$({name})" in each for each in gang.hosts)
+            capitals = name == name.upper() or name.upper() in map(str.upper, columns)
+            if name and not ours and capitals and not _SERVICE.fullmatch(name):
+                message = f'nothing sets {name}, so every copy of gang "{gang.name}" gets the text "$({name})"'
+                hint = did_you_mean(name, columns) or f"add it to the matrix, or write $$({name}) for the text"
+                yield warning("W391", (*place.route, *route), message, hint=hint)
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:

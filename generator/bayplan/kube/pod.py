@@ -192,6 +192,11 @@ def named_containers(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**patch, "spec": {**patch["spec"], "containers": named}} if written else patch
 
 
+def asks_ready(spec: PodSet) -> bool:
+    """Whether a probe decides when the main container is ready. Without one, it is once it runs."""
+    return bool(spec.readiness_probe) or any(each.get("readinessProbe") for each in containers(spec.template))
+
+
 def containers(patch: Mapping[str, Any]) -> list[Any]:
     """The containers of a template, which may be absent or null at every step."""
     return (patch.get("spec") or {}).get("containers") or []
@@ -589,7 +594,7 @@ def _mounts(mounted: Mapping[str, Volume], owner: str, named: Mapping[tuple[str,
 
 
 def all_volumes(spec: PodSet) -> Iterator[tuple[str, str, Volume]]:
-    """The container that alone has it (empty: all of them), the path and the volume, in the order of the names."""
+    """The only container that has it (empty: all have it), the path and the volume, in the order of the names."""
     yield from (("", path, each) for path, each in spec.volumes.items())
     for container in (*spec.init_containers, *spec.sidecars):
         yield from ((container.name, path, each) for path, each in container.volumes.items())

@@ -103,6 +103,13 @@ def shell_names(pods: Pods) -> tuple[str, ...]:
     return tuple(name for name in names if name not in _taken(pods.spec))
 
 
+OWN = {"GANG_INDEX", "GANG_COUNT", "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "JOB_COMPLETION_INDEX"}
+OWN |= {"GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "POD_NAMESPACE"}
+"""Variables that bayplan, the Job controller or Slurm (by their prefixes) set."""
+
+OWN_PREFIXES = ("PET_", "BARRIER_", "MPI_", "SLURM_", "VC_")
+
+
 def user_names(spec: PodSet) -> set[str]:
     """The variables that the user sets and bayplan does not."""
     own = [c for c in containers(spec.template) if c.get("name", container_name(spec)) == container_name(spec)]

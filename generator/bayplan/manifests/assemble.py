@@ -68,8 +68,7 @@ from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Sha
 from bayplan.model.plan import GANG_COUNT, GANG_INDEX, ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, Container, PodSet, Service, Variable
-from bayplan.planning.bind import gang_name
+from bayplan.model.workflow import Binary, Container, PodSet, Service, Variable, base_name
 
 BARRIER_VOLUME = "bayplan-barrier"
 
@@ -386,12 +385,7 @@ def _each_template(gang: GangPlan) -> list[Pods]:
 def client_service_name(plan: Plan, gang: GangPlan) -> str:
     """The Service for clients of a gang; empty if it has none. The gang's own name is that of its headless Service."""
     service = gang.gang.service
-    return "" if service is None else service.name or f"{_shared_name(plan, gang)}-service"
-
-
-def _shared_name(plan: Plan, gang: GangPlan) -> str:
-    """The name of what all copies of a gang share."""
-    return gang_name(plan.workflow, gang.gang._replace(replicas=1), 0)
+    return "" if service is None else service.name or f"{base_name(plan.workflow, gang.gang)}-service"
 
 
 def client_service(plan: Plan, gang: GangPlan, kind: Kind, service: Service) -> Manifest:
@@ -401,7 +395,10 @@ def client_service(plan: Plan, gang: GangPlan, kind: Kind, service: Service) -> 
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": name, "labels": {**gang_labels(plan, gang), GANG_LABEL: _shared_name(plan, gang)}},
+        "metadata": {
+            "name": name,
+            "labels": {**gang_labels(plan, gang), GANG_LABEL: base_name(plan.workflow, gang.gang)},
+        },
         "spec": {
             **({} if service.type == "ClusterIP" else {"type": service.type}),
             "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name, **(of_first(kind, gang) or {})},

@@ -442,6 +442,11 @@ def instances(group: Group) -> int:
     return group.replicas
 
 
+def base_name(workflow: Workflow, gang: Gang) -> str:
+    """The object name of a gang without copies, or of all copies together."""
+    return workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
+
+
 def nearest_pool(workflow: Workflow, owner: Owner) -> str:
     """The nearest pool that is set on a gang or group or above it; empty if there is none."""
     return next((node.pool for node in (owner.node, *reversed(owner.above)) if node.pool), workflow.pool)

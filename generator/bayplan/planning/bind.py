@@ -9,7 +9,7 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, PodRef, Pods, Ranks, Unit, Units, all_pods, edit_unit, once, walk
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, serves
+from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, base_name, serves
 from bayplan.planning.pools import gang_pools
 
 # Names of all derived objects. They contain nothing random, no time and no version of bayplan.
@@ -21,11 +21,6 @@ from bayplan.planning.pools import gang_pools
 def gang_name(workflow: Workflow, gang: Gang, copy: int) -> str:
     """The object name of one copy of a gang."""
     return f"{base_name(workflow, gang)}-{copy}" if gang.replicas > 1 else base_name(workflow, gang)
-
-
-def base_name(workflow: Workflow, gang: Gang) -> str:
-    """The object name of a gang without copies, or of all copies together."""
-    return workflow.name if len(workflow.gangs) == 1 else f"{workflow.name}-{gang.name}"
 
 
 def joined(*parts: str) -> str:

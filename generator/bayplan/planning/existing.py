@@ -19,9 +19,8 @@ from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, U
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import GANGS, Gang, Group, serves, varies
+from bayplan.model.workflow import GANGS, Gang, Group, base_name, serves, varies
 from bayplan.planning import compute_domains
-from bayplan.planning.bind import gang_name
 from bayplan.planning.shape import fold
 
 
@@ -183,7 +182,7 @@ def _services(plan: Plan) -> Iterator[Plan]:
         own = gang.gang.workload == GROVE and makes_channels(plan.topology)  # a ComputeDomain for each copy
         if gang.copy == 0 and serves(gang.gang) and varies(gang.gang) and not own:
             copies = tuple(each for each in plan.gangs if each.route == gang.route)
-            yield own_plan(plan, copies, gang_name(plan.workflow, gang.gang._replace(replicas=1), 0))
+            yield own_plan(plan, copies, base_name(plan.workflow, gang.gang))
 
 
 def with_own_domains(plan: Plan) -> Plan:

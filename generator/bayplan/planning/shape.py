@@ -21,8 +21,7 @@ from bayplan.kube.kinds import (
     Kind,
     instances,
 )
-from bayplan.kube.pod import CONFIG_MAP_LIMIT, containers
-from bayplan.kube.shell import table_of_rows
+from bayplan.kube.pod import CONFIG_MAP_LIMIT, asks_ready, containers
 from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
@@ -41,8 +40,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import PodSet, Workflow, serves, varies
-from bayplan.planning.bind import base_name, gang_name
+from bayplan.model.workflow import PodSet, Workflow, base_name, serves, varies
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -228,9 +226,13 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
     if candidates[0] is not possible[0]:
-        notes = _why_not(candidates[0][0], offer, target)
+        if serving and _gravity(least)[0]:  # no other kind is a way out
+            preferred = [each for each in candidates if each[0].kind == candidates[0][0].kind]
+            named = [(each, tuple(_gaps(each, plan, offer, target))) for each in preferred]
+            best, least = min((*named, (best, least)), key=lambda pair: _gravity(pair[1]))
+        notes = _why_not(candidates[0][0], offer, target) if best[0].kind != candidates[0][0].kind else ()
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
-    return Outcome(best if _known(best[0], offer, target) else None, least)
+    return Outcome(best if _known(best[0], offer, target) else None, (*least, *_readiness(best[0], target)))
 
 
 def _operated(family: Family, target: Target) -> tuple[str, ...]:
@@ -266,7 +268,7 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
         and (kind != STATEFULSET or len(every) == 1)
         and (varying or len(every) == 1 or not first.compute_domains)
     ):
-        yield (Workload(kind, gang_name(plan.workflow, first.gang._replace(replicas=1), 0), every),)
+        yield (Workload(kind, base_name(plan.workflow, first.gang), every),)
     if kind not in SERVING or not (varying or len(every) == 1):
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
@@ -377,6 +379,8 @@ def _needs_literals(spec: PodSet) -> bool:
 
 def _large(rows: Sequence[Mapping[str, str]]) -> bool:
     """Whether no ConfigMap holds the table of a matrix."""
+    from bayplan.kube.shell import table_of_rows  # few workflows have a matrix
+
     return len(table_of_rows("", rows).encode("utf-8", "surrogatepass")) > CONFIG_MAP_LIMIT
 
 
@@ -475,7 +479,7 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
         yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
-        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
+        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, _titled(kind))
 
 
 def _kind_need(workload: Workload) -> Need:
@@ -491,6 +495,9 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
     if workloads[0].kind in CONTROLLED:
         yield from _template_needs(family[0], workloads[0].kind)
+        rolls = workloads[0].kind in SERVING and workloads[0].kind != STATEFULSET
+        if rolls and len(workloads) > 1 and family[0].gang.rollout:
+            yield Need("rollout-apart", 1, (*family[0].route, "rollout"), subject=f'gang "{family[0].gang.name}"')
     names = (
         (kind.longest_name(workload, gang, pods), pods.route)
         for workload in workloads
@@ -530,3 +537,27 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
         yield Need("missing-pods", 1, (*optional.route, "minReplicas"), subject=f'group "{optional.name}"')
     for pods in once(each for each in parts if each.elastic):
         yield Need("missing-pods", 1, (*pods.route, "minReplicas"), subject=f'podSet "{pods.spec.name}"')
+
+
+def _readiness(workload: Workload, target: Target) -> Iterator[Diagnostic]:
+    """F785 for podSets of which one probe decides when rank 0 and other ranks are ready. It does not decide the kind:
+    often all ranks pass the probe."""
+    gang = workload.gangs[0]
+    if workload.kind not in ("lws", GROVE):
+        return
+    most = gang.gang.autoscale.max_replicas if gang.gang.autoscale else len(workload.gangs)
+    copies = most + (gang.gang.rollout.surge if gang.gang.rollout else 0)
+    alike = (pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods) and asks_ready(pods.spec))
+    needs = (Need("ready-ranks", copies, pods.route, subject=f'podSet "{pods.spec.name}"') for pods in once(alike))
+    kind = KINDS[workload.kind]
+    yield from compare(needs, kind.SUPPORT, target, _titled(kind))
+
+
+def _has_rank_0_and_others(pods: Pods) -> bool:
+    ranks = pods.ranks
+    return ranks is not None and ranks.first == 0 and (pods.replicas if ranks.each else pods.total) > 1
+
+
+def _titled(kind: Kind) -> str:
+    """`a JobSet`, `an MPIJob`."""
+    return f"{'an' if kind.TITLE.startswith('MPI') else 'a'} {kind.TITLE}"

@@ -144,7 +144,7 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
     gang = workload.gangs[0]
     if gang.gang.trainer and workload.kind != TRAINJOB:
         message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
-        yield error("W389", (*gang.route, "trainer"), message, hint="set `workload: trainjob`, or remove `trainer`")
+        yield error("W389", (*gang.route, "trainer"), message, hint="use `workload: trainjob`, or remove `trainer`")
     if workload.kind == TRAINJOB:
         from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
 
@@ -177,8 +177,8 @@ def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
         if gang.copy == 0 and gang.compute_domains and serves(gang.gang) and varies(gang.gang):
             key = "autoscale" if gang.gang.autoscale else "rollout"
             message = (
-                f'the DRA driver below 25.8 holds the pods of gang "{gang.gang.name}" back until its ComputeDomain has a'
-                " fixed number of nodes, but its number of copies varies"
+                f'the DRA driver below 25.8 holds the pods of gang "{gang.gang.name}" back until its ComputeDomain has'
+                " a fixed number of nodes, but its number of copies varies"
             )
             hint = f"remove `{key}`, so that each copy has a ComputeDomain of its own, or target draDriver 25.8"
             yield error("P572", (*gang.route, key), message, hint=hint)

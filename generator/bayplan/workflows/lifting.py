@@ -154,7 +154,7 @@ def _possible(mount: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
 
 
 def _how(mount: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """What the mount says of the volume. An empty folder has nothing else than what is mounted of it."""
+    """What the mount says of the volume. An empty folder starts without subfolders, so `subPath` has no effect."""
     keys = ("readOnly",) if source == {"emptyDir": {}} else ("readOnly", "subPath")
     return {key: mount[key] for key in keys if mount.get(key)}
 

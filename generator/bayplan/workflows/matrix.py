@@ -11,6 +11,7 @@ from typing import Any
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import count, shorten
 from bayplan.core.values import NamedTuple
+from bayplan.kube.ranks import OWN, OWN_PREFIXES
 from bayplan.text.document import Document
 
 MOST = 10_000
@@ -19,11 +20,11 @@ MOST = 10_000
 FILE, ROWS = "file", "rows"
 """Keys of a matrix that do not name a variable."""
 
-OWN = {"GANG_INDEX", "GANG_COUNT", "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "JOB_COMPLETION_INDEX"}
-OWN |= {"GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "POD_NAMESPACE"}
-"""Variables that bayplan, the Job controller or Slurm (by their prefixes) set."""
+SHELL = {"BASHOPTS", "BASHPID", "BASH_VERSINFO", "EUID", "GROUPS", "IFS", "LINENO", "OPTIND", "PATH", "PPID", "RANDOM"}
+SHELL |= {"SECONDS", "SHELLOPTS", "UID", "_"}
+"""Variables with which a shell works, or that keep a value of their own whatever a script sets (bash 5.2, `man bash`,
+"Shell Variables"). A shell sets those of a matrix."""
 
-OWN_PREFIXES = ("PET_", "BARRIER_", "MPI_", "SLURM_", "VC_")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,252}")
 
 Rows = tuple[Mapping[str, str], ...]
@@ -70,7 +71,7 @@ def rows(gang: Mapping[str, Any], route: Route, beside: Mapping[str, Document]) 
 def _written(listed: Sequence[Mapping[str, Any]], at: Route) -> Outcome[Rows]:
     """Rows in the workflow itself: a mapping for each copy."""
     first = listed[0]
-    wrong = [found for name in first for found in _named(name, (*at, 0, name, KEY))]
+    wrong = [found for name in first for found in named(name, (*at, 0, name, KEY))]
     for number, row in enumerate(listed):
         if set(row) != set(first):
             missing, more = [n for n in first if n not in row], [n for n in row if n not in first]
@@ -83,7 +84,7 @@ def _written(listed: Sequence[Mapping[str, Any]], at: Route) -> Outcome[Rows]:
 
 def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:
     """The combinations of the lists: the last variable changes fastest."""
-    wrong = [found for name in matrix for found in _named(name, (*at, name, KEY))]
+    wrong = [found for name in matrix for found in named(name, (*at, name, KEY))]
     copies = prod(map(len, matrix.values()))
     wrong += [_too_many(copies, at)] if copies > MOST else []
     texts = {name: [*map(_text, values)] for name, values in matrix.items()}
@@ -103,15 +104,19 @@ def _text(value: str | float | bool) -> str:
     return value if isinstance(value, str) else str(value).lower()
 
 
-def _named(name: str, route: Route) -> Iterator[Diagnostic]:
+def named(name: str, route: Route) -> Iterator[Diagnostic]:
     """W353: a name that no variable of a copy can have."""
-    if not _NAME.fullmatch(name):
+    if not name.strip():
+        yield error("W353", route, "this column has no name", hint="name it, or remove it")
+    elif not _NAME.fullmatch(name):
         message = f'"{shorten(name)}" is not a name that a shell can set: it has letters, digits and underscores'
         several = any(mark in name for mark in ";\t|")
         hint = "separate the columns with commas" if several else "rename it"
         yield error("W353", route, message, hint="remove the spaces around it" if name != name.strip() else hint)
     elif name in OWN or name.startswith(OWN_PREFIXES):
         yield error("W353", route, f"{name} has a value of its own in every pod", hint="rename it")
+    elif name in SHELL:
+        yield error("W353", route, f"{name} belongs to the shell that sets the variables", hint="rename it")
 
 
 def _too_many(copies: int, at: Route) -> Diagnostic:
@@ -209,7 +214,7 @@ def _heads(head: Sequence[Cell], name: str) -> Iterator[Diagnostic]:
     """W353, W354: the names of columns."""
     seen: set[str] = set()
     for cell in head:
-        yield from _named(cell.text, _at(name, cell))
+        yield from named(cell.text, _at(name, cell))
         if cell.text in seen:
             yield error("W354", _at(name, cell), f"two columns have the name {cell.text}", hint="rename one of them")
         seen.add(cell.text)
@@ -220,6 +225,6 @@ def _unequal(head: Sequence[Cell], below: Sequence[Sequence[Cell]], name: str) -
     for row in below:
         if len(row) != len(head):
             place = row[len(head)] if len(row) > len(head) else row[-1]
-            message = f"this row has {count(len(row), 'field')}, but there are {count(len(head), 'column')}"
+            message = f"this row has {count(len(row), 'field')}, but the first row names {count(len(head), 'column')}"
             hint = "put a field with commas in quotes" if len(row) > len(head) else "add the missing fields"
             yield error("W355", _at(name, place), message, hint=hint)

@@ -25,9 +25,10 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.existing import OF_GROVE
-from bayplan.model.manifest import Workload
+from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import varies
 
 NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
@@ -286,10 +287,20 @@ def _over_quota(plan: Plan) -> Iterable[Diagnostic]:
     return queues.too_small(plan, own_share=True)
 
 
+def _cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """KAI's own, and Grove's names of the levels if the topology names its version."""
+    own = cluster_objects(topology, target)
+    if not target.versions.get("grove"):
+        return own
+    from bayplan.backends.kai.grove import bindings  # few clusters have it
+
+    return (*own, *bindings(topology))
+
+
 BACKEND = Backend(
     Declaration("kai", component="kai", support=SUPPORT, features=FEATURES, kind_needs=kind_needs),
     lower,
     needs=needs,
     prove=prove,
-    cluster=Cluster(cluster_objects),
+    cluster=Cluster(_cluster_objects),
 )

@@ -300,15 +300,7 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest
     """One Topology for each list of levels, and the queues that the topology file names."""
     from bayplan.topologies.kai import write_queues  # only cluster objects need it
 
-    return (*_topologies(topology, target), *_bindings(topology, target), *write_queues(topology))
-
-
-def _bindings(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """Grove's names of the levels, if the topology names its version."""
-    if target.versions.get("grove"):
-        from bayplan.backends.kai.grove import bindings  # few clusters have it
-
-        yield from bindings(topology)
+    return (*_topologies(topology, target), *write_queues(topology))
 
 
 def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:

@@ -315,8 +315,8 @@ KINDS = (
     # `podsCount` and `minPodsCount` in pkg/controller/jobs/job/job_controller.go (Kueue 0.14 to 0.19)
     approximate(
         "unlimited-copies",
-        "Kueue admits a Job only if all pods that it starts fit at the same time, and with partial admission it never"
-        " starts more later; so each copy is a Job of its own",
+        "Kueue admits a Job only if all its pods fit together, and starts no more after a partial admission, so each"
+        " copy is a Job of its own",
         "set `atOnce`",
         report="info",
     ),

@@ -9,7 +9,7 @@ from bayplan.core.package_data import table
 from bayplan.core.values import Modules, NamedTuple
 from bayplan.kube.pod import BARRIER_SCRIPT, container_name
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
 from bayplan.model.workflow import Rollout
@@ -56,6 +56,10 @@ ENDING = (
     never(
         "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
     ),
+    *(
+        never(feature, "no controller changes how many copies there are, or replaces them", "remove `workload`")
+        for feature in ("autoscale", "rollout")
+    ),
     Support("clients"),
 )
 """The rows of kinds whose pods end."""
@@ -72,6 +76,20 @@ NO_JOBS = (
     ),
 )
 """The rows of kinds of services."""
+
+
+def apart(title: str) -> Support:
+    """The row of copies that are objects of their own, each with one replica."""
+    return approximate(
+        "rollout-apart",
+        f"each copy is a {title} of its own, so a new version replaces all copies at once",
+        "apply the objects of one copy after another",
+        report="warning",
+    )
+
+
+READY_RANKS = "make rank 0 a podSet of its own, or ignore this if every rank passes the probe"
+"""What to do where one template has a probe for all ranks."""
 
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"

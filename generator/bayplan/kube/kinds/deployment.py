@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import GANG_LABEL, NO_JOBS, Piece, autoscaler, instances, meta, replicas, rollout
+from bayplan.kube.kinds import GANG_LABEL, NO_JOBS, Piece, apart, autoscaler, instances, meta, replicas, rollout
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Workload
@@ -28,6 +28,7 @@ SUPPORT = (
     ),
     never("pod-names", "the pods of a Deployment have random names", f"{USE_LWS}, or reach them by a `service`"),
     *(Support(feature) for feature in ("barrier", "barrier-of-copies", "autoscale", "rollout", "adopt")),
+    apart(TITLE),
     Support("pod-name-length"),  # Kubernetes cuts the names of the pods (1.37, apiserver/pkg/storage/names/generate.go)
 )
 

@@ -1,16 +1,29 @@
 """LeaderWorkerSet (`leaderworkerset.x-k8s.io/v1`): a leader and workers for each copy of a gang.
 
 Its controller makes the headless Service, a StatefulSet of the leaders, and a StatefulSet for the workers of each
-leader. Read from LWS 0.7 to 0.9: pkg/controllers, pkg/webhooks and pkg/utils/pod.
+leader. Read from LWS 0.7 to 0.9: pkg/controllers, pkg/webhooks and pkg/utils/pod. `ready-ranks`: `getReplicaStates` and
+`rollingUpdatePartition` in pkg/controllers/leaderworkerset_controller.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import NO_JOBS, Piece, autoscaler, before, instances, meta, name_rows, replicas, rollout
+from bayplan.kube.kinds import (
+    NO_JOBS,
+    READY_RANKS,
+    Piece,
+    apart,
+    autoscaler,
+    before,
+    instances,
+    meta,
+    name_rows,
+    replicas,
+    rollout,
+)
 from bayplan.kube.ranks import Numbers, running_on
-from bayplan.model.backend import Support, never, not_yet_here
+from bayplan.model.backend import Support, approximate, never, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
 from bayplan.model.workflow import varies
@@ -33,7 +46,16 @@ SUPPORT = (
     *NO_JOBS,
     Support("autoscale"),
     Support("rollout"),
+    apart(TITLE),
     Support("new-versions"),
+    Support("ready-ranks", up_to=1),
+    approximate(
+        "ready-ranks",
+        "a copy is ready when all of its pods are, and a rollout waits for that, so it stops if the `readinessProbe`"
+        " fails on other ranks than 0",
+        READY_RANKS,
+        report="warning",
+    ),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates", up_to=2),
@@ -63,7 +85,9 @@ SUPPORT = (
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """`<lws>-<copy>-<number>`, or the revision of the StatefulSet `<lws>-<copy>`."""
-    leader = f"{workload.name}-{len(workload.gangs) - 1}"
+    most = len(workload.gangs) + (gang.gang.rollout.surge if gang.gang.rollout else 0)
+    most = max(most, gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0)
+    leader = f"{workload.name}-{most - 1}"
     return max(f"{leader}-{before(gang, pods) + pods.total - 1}", leader + HASH, key=len)
 
 

@@ -2,7 +2,8 @@
 
 Grove makes the headless Service of each copy, the pods and, through KAI, their PodGroups. Read from Grove
 v0.1.0-alpha.10 to alpha.12-rc1: operator/api/common/namegen.go, internal/controller/podclique/components/pod/pod.go,
-internal/webhook/admission/pcs/validation.
+internal/webhook/admission/pcs/validation. `ready-ranks`: `computeMinAvailableBreachedCondition` in
+internal/controller/podclique/reconcilestatus.go.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.grove import API_VERSION, CONSTRAINT, clique_key, group_key
-from bayplan.kube.kinds import NO_JOBS, Piece, autoscaler, instances, meta
+from bayplan.kube.kinds import NO_JOBS, READY_RANKS, Piece, apart, autoscaler, instances, meta
 from bayplan.kube.objects import mapping, non_empty
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never, not_yet_here
@@ -41,9 +42,10 @@ SUPPORT = (
     approximate(
         "rollout",
         "Grove replaces one copy after another and ignores `unavailable`",
-        "set `unavailable: 1`",
+        "remove `rollout`",
         report="info",
     ),
+    apart(TITLE),
     approximate(
         "new-versions",
         "Grove replaces the pods of a clique, and the replicas of a scaling group, one after another, and ranks of two"
@@ -51,12 +53,19 @@ SUPPORT = (
         "delete the pods of a copy together after each change, or set `rendezvous: group`",
         report="info",
     ),
+    approximate(
+        "ready-ranks",
+        "Grove deletes a copy of which fewer pods than `minAvailable` have been ready for 4 hours, as when the"
+        " `readinessProbe` fails on other ranks than 0",
+        READY_RANKS,
+        report="warning",
+    ),
     never("depends-on", "nothing makes it wait for another workload", "wait in an init container"),
+    Support("separate-ranks"),
     not_yet_here("barrier", "all copies have the same pod template", "remove `barrier`"),
     not_yet_here("barrier-of-copies", "all copies have the same pod template", "remove `barrier`"),
     Support("pod-templates"),
     Support("leader"),
-    Support("separate-ranks"),
     Support("missing-pods"),
     not_yet_here("adopt", "only a JobSet owns the objects of its gang", "leave `cleanup` out"),
     Support("pod-name-length", up_to=LONGEST_NAMES),

@@ -8,7 +8,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.phrases import count, listing
 from bayplan.kube import quantity
 from bayplan.model.plan import BOUNDED, CHANNEL, WHOLE, GangPlan, Plan, Pods, all_pods, edit_plan, walk
-from bayplan.model.workflow import proven_copies, serves
+from bayplan.model.workflow import Rollout, proven_copies, serves
 from bayplan.planning import queues
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, at_once, in_turn, most
 from bayplan.planning.fit.problem import capacity, demand, per_node
@@ -209,12 +209,13 @@ def growing(plan: Plan) -> Iterator[Diagnostic]:
     """
     for gang in (each for each in plan.gangs if each.copy == 0 and serves(each.gang)):
         copies, called = gang.gang.replicas, f'gang "{gang.gang.name}"'
-        surge = gang.gang.rollout.surge if gang.gang.rollout else 0
+        surge, unavailable = gang.gang.rollout or Rollout()
         if surge and not surely_fits(grown(plan, gang, copies + surge), FULL):
             room = f"1 copy of {called} fits" if copies == 1 else f"{copies} copies of {called} fit"
             message = f"{room}, but bayplan finds no room for {surge} more during a rollout (`surge`)"
             number = _most_copies(plan, gang, copies + surge - 1) - copies
-            fewer = f"`surge: {number}`" if number else "`surge: 0`, with which a copy leaves its nodes to the new one"
+            none = "`surge: 0`" if unavailable else "`surge: 0` and `unavailable: 1`"
+            fewer = f"`surge: {number}`" if number else f"{none}, with which a copy leaves its nodes to the new one"
             yield error("P570", (*gang.route, "rollout", "surge"), message, hint=f"set {fewer}, or add nodes")
         limit = gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0
         if limit > copies and (found := _most_copies(plan, gang, limit)) < limit:

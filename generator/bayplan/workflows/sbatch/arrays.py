@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from bayplan.core.diagnostics import Route
+from bayplan.kube.objects import non_empty
 from bayplan.model.plan import GANG_INDEX
+from bayplan.workflows import matrix
 
-OWN = ("SLURM", "GANG", "GROUP", "NODE", "NNODES", "MASTER", "PET", "BARRIER", "MPI", "VC", "JOB", "POD")
-"""The beginnings of names that variables of others may have."""
+TASK_ID = "SLURM_ARRAY_TASK_ID"
+"""What Slurm sets in every task of an array (`man sbatch`, output environment variables)."""
 
 Table = Sequence[Mapping[str, str]]
 
@@ -33,7 +35,7 @@ def together(gangs: Sequence[Mapping[str, Any]], numbers: Sequence[int], table: 
     if table:
         same = all(one == texts[0] for one in texts)
         return {"matrix": _matrix(table), **each[0]} if same and len(table) == len(numbers) else None
-    maker = _Maker(numbers)
+    maker = _Maker(numbers, frozenset(map(str, (key for route in texts[0] for key in route))))
     changed: dict[Route, str] = {}
     for route in texts[0]:
         values = [one[route] for one in texts]
@@ -45,6 +47,21 @@ def together(gangs: Sequence[Mapping[str, Any]], numbers: Sequence[int], table: 
     rows = [dict(zip(maker.columns, values, strict=True)) for values in zip(*maker.columns.values(), strict=True)]
     copies: dict[str, Any] = {"matrix": _matrix(rows)} if rows else {"replicas": len(numbers)}
     return {**(copies if len(numbers) > 1 or rows else {}), **_changed(each[0], changed)}
+
+
+def numbered(gang: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
+    """A gang with a copy for each number, whose programs can read the number only from their environment."""
+    maker = _Maker(numbers)
+    number = maker.text([*map(str, numbers)], "") if len(numbers) > 1 else str(numbers[0])
+    copies = {"replicas": ("matrix", maker.columns)} if maker.columns else {}
+    return dict(copies.get(key, (key, value)) for key, value in _with_env(gang, {TASK_ID: number}).items())
+
+
+def _with_env(holder: Mapping[str, Any], env: Mapping[str, Any]) -> dict[str, Any]:
+    """A gang or group whose podSets also have these variables."""
+    groups = [_with_env(group, env) for group in holder.get("groups", ())]
+    pod_sets = [{**pods, "env": {**env, **pods.get("env", {})}} for pods in holder.get("podSets", ())]
+    return {**holder, **non_empty(groups=groups, podSets=pod_sets)}
 
 
 def _matrix(rows: Table) -> dict[str, Any]:
@@ -87,10 +104,10 @@ def _option(texts: Mapping[Route, str], route: Route) -> str:
 
 
 class _Maker:
-    """The columns so far, by their names."""
+    """The columns so far, by their names, none of which is in `taken`."""
 
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: Sequence[int], taken: Container[str] = ()) -> None:
+        self.numbers, self.taken = numbers, taken
         self.plain = list(numbers) == list(range(len(numbers)))
         self.columns: dict[str, list[str]] = {}
 
@@ -121,9 +138,8 @@ class _Maker:
             if present == values:
                 return name
         word = re.sub(r"[^A-Z0-9]+", "_", option.upper()).strip("_")
-        stem = (
-            word if re.fullmatch(r"[A-Z][A-Z0-9_]{0,30}", word) and not word.startswith(("SLURM", "GANG")) else "VALUE"
-        )
+        stem = word if re.fullmatch(r"[A-Z][A-Z0-9_]{0,30}", word) else "VALUE"
+        stem = f"TASK_{stem}" if stem in self.taken or [*matrix.named(stem, ())] else stem
         name = stem if stem not in self.columns else f"{stem}_{len(self.columns)}"
         self.columns[name] = values
         return name

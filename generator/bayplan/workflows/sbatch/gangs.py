@@ -10,6 +10,7 @@ from bayplan.core.diagnostics import Outcome, Route, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
+from bayplan.model.plan import GANG_INDEX
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
@@ -124,10 +125,13 @@ def document(script: Script, findings: Findings) -> Translated | None:
             message = f"{len(batches)} consecutive steps become gangs with their own nodes, which wait for each other"
             hint = "do not rely on files that an earlier step leaves on its nodes"
             findings.info("W628", batches[1][0].spot, message, hint)
+    hidden = bool(array.numbers) and script.remarks is None  # no word has the number, so the programs must read it
     if array.read and len(gangs) == len(array.numbers):
         from bayplan.workflows.sbatch import arrays
 
         one = arrays.together(gangs, array.numbers, arrays.table(script.body) if script.remarks else None)
+        if one and hidden and "matrix" not in one and f"$({GANG_INDEX})" not in repr(one):
+            one = arrays.numbered(one, array.numbers)
         if one:
             own = {(0, *route[1:]): spot for route, spot in places.items() if route[0] == 0}
             return Translated([{"name": script.name, **array.limit, **one}], own)
@@ -135,6 +139,10 @@ def document(script: Script, findings: Findings) -> Translated | None:
         message = f"bayplan drops the limit of {array.at_once} concurrent jobs in --array: each index becomes a gang"
         hint = f"remove %{array.at_once}, and limit the queue instead"
         findings.warning("W604", script.first.options["array"].spot, message, hint)
+    if hidden and not array.read:
+        from bayplan.workflows.sbatch import arrays
+
+        gangs = [arrays.numbered(gang, array.numbers) for gang in gangs]
     return Translated(gangs, places)
 
 

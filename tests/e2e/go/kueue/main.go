@@ -75,8 +75,9 @@ type world struct {
 	queues     []*kueue.LocalQueue
 	jobs       []jobframework.GenericJob
 	servers    []server
+	parts      []client.Object // StatefulSets of a LeaderWorkerSet
 	pods       []*corev1.Pod
-	owned      []*corev1.Pod // those of servers and MPIJobs
+	owned      []*corev1.Pod // those of servers
 	running    []*corev1.Pod // those of others, whose use of nodes counts (pkg/controller/tas/non_tas_usage_controller.go)
 }
 
@@ -139,7 +140,6 @@ func (state *world) run(mark bool) (answer, error) {
 	builder = builder.WithIndex(&corev1.Pod{}, coreindexer.WorkloadSliceNameKey, func(each client.Object) []string {
 		return []string{each.GetAnnotations()[kueue.WorkloadAnnotation]}
 	})
-	builder = builder.WithIndex(&kueue.Workload{}, coreindexer.OwnerReferenceUID, coreindexer.IndexOwnerUID)
 	if err := pod.SetupIndexes(ctx, utiltesting.AsIndexer(builder)); err != nil {
 		return answer{}, err
 	}
@@ -365,7 +365,11 @@ func decode(objects []json.RawMessage) (*world, error) {
 		default:
 			var made server
 			made, err = decodeServer(kind.Kind, raw)
-			state.servers = append(state.servers, made)
+			if err == nil && metav1.GetControllerOf(made.object) != nil {
+				state.parts = append(state.parts, made.object)
+			} else {
+				state.servers = append(state.servers, made)
+			}
 		}
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/go-logr/logr"
-	kfmpi "github.com/kubeflow/mpi-operator/pkg/apis/kubeflow/v2beta1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,7 +87,7 @@ func (state *world) mark(ctx context.Context, cl client.Client, queues *qcache.M
 	return found
 }
 
-// owned tells the pods of servers and MPIJobs from those that come by themselves.
+// owned tells the pods of servers from those that come by themselves.
 func owned(each *corev1.Pod) bool {
 	return metav1.GetControllerOf(each) != nil
 }
@@ -113,16 +112,17 @@ func (state *world) serve(ctx context.Context, cl client.Client, queues *qcache.
 			return nil, err
 		}
 	}
+	for _, each := range state.parts {
+		if err := cl.Create(ctx, each); err != nil {
+			return nil, err
+		}
+	}
 	for _, each := range state.owned {
 		_, suspended := each.Annotations[podconstants.SuspendedByParentAnnotation]
 		if suspended {
 			if err := (&pod.PodWebhook{}).Default(ctx, each); err != nil {
 				return nil, err
 			}
-		}
-		if role := each.Labels[kfmpi.JobRoleLabel]; role != "" {
-			utilpod.Gate(each, kueue.TopologySchedulingGate)
-			hold(each, each.Labels[kfmpi.JobNameLabel], role)
 		}
 		if err := cl.Create(ctx, each); err != nil {
 			return nil, err
@@ -161,8 +161,6 @@ func (state *world) serve(ctx context.Context, cl client.Client, queues *qcache.
 			if err := submit(ctx, cl, queues, pod.FromObject(stored)); err != nil {
 				return nil, err
 			}
-		default:
-			name = stored.Annotations[kueue.WorkloadAnnotation]
 		}
 		if err := cl.Update(ctx, stored); err != nil {
 			return nil, err

@@ -107,6 +107,21 @@ def test_the_pretraining_example_is_written_as_it_stands() -> None:
     assert native_workflow.write(read_workflow(workflow_data())) == workflow_data()
 
 
+def test_the_only_gang_and_the_only_pod_set_of_a_list_need_no_name() -> None:
+    data = {
+        "apiVersion": native_workflow.API_VERSION,
+        "kind": "Workflow",
+        "metadata": {"name": "chat"},
+        "spec": {"defaults": {"image": "x:1"}, "gangs": [{"podSets": [{"replicas": 2}]}]},
+    }
+    workflow = read_workflow(data)
+    assert [(gang.name, [pods.name for pods in gang.pod_sets]) for gang in workflow.gangs] == [("chat", ["worker"])]
+    assert read_workflow(native_workflow.write(workflow)) == workflow
+    data["spec"]["gangs"] = [{"groups": [{"name": each, "podSets": [{}]} for each in ("prefill", "decode")]}]
+    groups = read_workflow(data).gangs[0].groups
+    assert [pods.name for group in groups for pods in group.pod_sets] == ["worker", "worker"]
+
+
 def test_keys_are_written_in_the_order_of_the_format() -> None:
     written = native_topology.write(read_topology(topology_data()))
     assert list(written) == ["apiVersion", "kind", "metadata", "spec"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan import schemas
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, origin
 from bayplan.kube.pod import MERGE_KEYS
 from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read
@@ -18,6 +18,9 @@ KIND = SCHEMA = "Workflow"
 
 METADATA = ("name", "namespace", "labels", "annotations")
 """Fields of a Workflow in its `metadata`; all others are in `spec`."""
+
+ONLY_POD_SET = "worker"
+"""The name of a podSet without siblings and without a name."""
 
 BY_KEY = ("env", "resources", "ports", "volumes", "files", "data")
 """A podSet adds to the defaults of these keys, and replaces their entries as a whole."""
@@ -32,18 +35,32 @@ def sniff(data: Any) -> bool:
 
 
 def read(data: Any, context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
-    """The workflow, with `defaults` merged into every podSet. Only a `matrix` has diagnostics: the schema has validated
-    the data."""
+    """The workflow, with `defaults` merged into every podSet. Only names that are missing (S214) and a `matrix` have
+    diagnostics: the schema has validated the data."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
+    nameless = tuple(_nameless(spec["gangs"], GANGS, "gangs"))
+    if nameless:
+        return Outcome(None, nameless)
     route: Route = ("workflow", "spec")
     layers = ((spec["defaults"], (*route, "defaults")),) if spec.get("defaults") else ()
-    gangs = _inherit(spec["gangs"], layers, GANGS, origins)
+    gangs = _inherit(spec["gangs"], layers, GANGS, origins, data["metadata"]["name"])
     workflow = decode(Workflow, {**data["metadata"], **spec, "gangs": gangs})
     if any("matrix" in gang for gang in gangs):
         expanded = _expanded(workflow, gangs, context)
         return Outcome(expanded.value and Read(expanded.value, origins), expanded.diagnostics)
     return Outcome(Read(workflow, origins))
+
+
+def _nameless(siblings: Sequence[Any], route: Route, kind: str) -> Iterator[Diagnostic]:
+    """S214. Only a gang or podSet without siblings needs no name; the schema requires those of groups."""
+    for number, each in enumerate(siblings):
+        here = (*route, number)
+        if "name" not in each and len(siblings) > 1:
+            message = f"one of {len(siblings)} {kind} has no `name`, by which messages and objects tell them apart"
+            yield error("S214", here, message, hint="set `name` on each of them")
+        yield from _nameless(each.get("groups", ()), (*here, "groups"), "groups")
+        yield from _nameless(each.get("podSets", ()), (*here, "podSets"), "podSets")
 
 
 def _expanded(workflow: Workflow, gangs: Sequence[Any], context: Context) -> Outcome[Workflow]:
@@ -99,18 +116,21 @@ Layer = tuple[Mapping[str, Any], Route]
 """Defaults, and their place."""
 
 
-def _inherit(owners: list[Any], above: tuple[Layer, ...], route: Route, origins: dict[Route, Route]) -> list[Any]:
-    """Gangs or groups with inherited values in their podSets. `above`: the nearest defaults first."""
+def _inherit(
+    owners: list[Any], above: tuple[Layer, ...], route: Route, origins: dict[Route, Route], only: str = ""
+) -> list[Any]:
+    """Gangs or groups with inherited values in their podSets. `above`: the nearest defaults first. `only`: the name of
+    one without a name."""
     completed = []
     for index, owner in enumerate(owners):
         here: Route = (*route, index)
-        own = dict(owner)
+        own = {"name": only, **owner}
         layers = ((own.pop("defaults"), (*here, "defaults")), *above) if "defaults" in own else above
         if "groups" in owner:
             own["groups"] = _inherit(owner["groups"], layers, (*here, "groups"), origins)
-        if "podSets" in owner and layers:
+        if "podSets" in owner:
             own["podSets"] = [
-                _completed(each, layers, (*here, "podSets", number), origins)
+                _completed({"name": ONLY_POD_SET, **each}, layers, (*here, "podSets", number), origins)
                 for number, each in enumerate(owner["podSets"])
             ]
         completed.append(own)

@@ -284,7 +284,7 @@ def _closed(
     ]
     if any(grove.CONSTRAINT in path for path in _changed_paths(one.data, data)):
         message = f"Grove accepts the constraints of {title(one)} only when it is created"
-        hint = "delete it before you apply the new one, if it exists"
+        hint = "ignore this if the cluster does not have it yet; otherwise delete it before you apply the new one"
         findings.append(info("W517", (*one.route, "metadata", "name"), message, hint=hint))
     conflicts = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.conflicts)
     replaced = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.replaced)

@@ -83,7 +83,7 @@ def apart(title: str) -> Support:
     return approximate(
         "rollout-apart",
         f"each copy is a {title} of its own, so a new version replaces all copies at once",
-        "apply the objects of one copy after another",
+        "apply the objects of one copy after another, or remove `rollout`",
         report="warning",
     )
 

@@ -36,7 +36,7 @@ SUPPORT = (
     approximate(
         "autoscale",
         "Grove makes no copies without `replicas`, so each `kubectl apply` sets their number back",
-        "ignore it if the autoscaler may start again from there",
+        "ignore this if the autoscaler may start again from there",
         report="info",
     ),
     approximate(

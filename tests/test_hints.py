@@ -22,13 +22,17 @@ WRONG: dict[str, str] = {
     "F665-gang-koordinator-fills-domains F681": "the field is not at its place in a policy",
     "F705-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
     "F741-group-groups-neighbouring-ranks-2 F741": "the fields are those of workloads, and the place is in a policy",
+    "F775-a-pod-clique-set F775": "the gang has no groups",
     "F781-groups F741": "each group needs a gang of its own, and only one podSet of a gang can have a launcher",
+    "F785-a-copy-of-grove F775": "the gang has no groups",
     "M849-a-pool-another-kind M849": "the field is in the text of a NetworkAttachmentDefinition",
     "M849-an-unknown-plugin M849": "with the right plugin, its subnet is too large",
     "R112-alias-as-key R112": "the place is only the first character of the alias",
     "R139-in-the-defaults R139": "the value of `image` is missing too (R126)",
     "R139-two-documents R139": "both documents describe the same sections",
     "T509-hosts-alone T509": "the level is an option of the command line",
+    "W353-no-name W353": "the whole column goes, not only the place of its name",
+    "W389-jobset W389": "the runtime belongs to the cluster, and KAI needs `schedulerName` in it (F782)",
     "W597-more-than-a-network W542": "the field is metadata of TorchX",
 }
 """Case and code -> why something else is reported after the hint."""

@@ -163,4 +163,5 @@ def _judged(gang: GangPlan, lost: Lost) -> Iterator[Diagnostic]:
         return
     message = f"bayplan assumes that {what} has the replicatedJob `{NODE}`, with a container of that name"
     message += " and no `podGroupPolicy`"
-    yield info("F784", at, message, hint=f"ignore this if it has: kubectl get {named.kind.lower()} {named.runtime} -o yaml")
+    hint = f"ignore this if it has: kubectl get {named.kind.lower()} {named.runtime} -o yaml"
+    yield info("F784", at, message, hint=hint)

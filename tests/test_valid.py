@@ -25,7 +25,6 @@ ORDER = (
         *(
             "Topology",
             "ClusterNetworkTopology",
-            "ClusterTopologyBinding",
             "HyperNode",
             "ResourceFlavor",
             "ClusterQueue",
@@ -38,8 +37,10 @@ ORDER = (
     {"PodGroup"},
     {"Service"},
     {"TrainingRuntime"},
-    {"Pod", "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "PodCliqueSet", "MPIJob", "TrainJob"},
+    {"Pod", "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "MPIJob", "TrainJob"},
     {"HorizontalPodAutoscaler"},
+    {"ClusterTopologyBinding"},
+    {"PodCliqueSet"},
 )
 """Kinds in the order in which a scheduler meets the least waiting: what pods need comes before the pods."""
 

@@ -143,11 +143,16 @@ def documents(case: Case) -> list[dict[str, Any]]:
 def sources(example: str) -> tuple[Any, Any]:
     """Copies of an example's workflow and topology. A matrix has the rows of its CSV file."""
     workflow, topology = (read((EXAMPLES / example / name).read_text("utf-8")) for name in NAMES)
-    for gang in workflow["spec"]["gangs"] if workflow["kind"] == "Workflow" else ():
+    return with_rows(workflow, EXAMPLES / example), topology
+
+
+def with_rows(data: Any, folder: Path) -> Any:
+    """The document, in which a matrix has the rows of its CSV file in a folder."""
+    for gang in data["spec"]["gangs"] if data.get("kind") == "Workflow" else ():
         if name := gang.get("matrix", {}).get("file"):
-            with (EXAMPLES / example / name).open(encoding="utf-8", newline="") as table:
+            with (folder / name).open(encoding="utf-8", newline="") as table:
                 gang["matrix"] = {"rows": list(csv.DictReader(table))}
-    return workflow, topology
+    return data
 
 
 NAMES = ("workflow.yaml", "topology.yaml")

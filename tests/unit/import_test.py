@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 def imported(text: str, where: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """What the command prints of a file with that text."""
     where.write_text(text, encoding="utf-8")
+    for table in (ROOT / "examples").glob("*/*.csv"):
+        shutil.copy(table, where.parent)
     assert run(["import", str(where)]) == 0
     return capsys.readouterr().out
 

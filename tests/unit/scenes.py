@@ -24,6 +24,7 @@ from bayplan.model.topology import (
 from bayplan.model.workflow import (
     Accelerator,
     Attachment,
+    Autoscale,
     Binary,
     Checkpoint,
     Data,
@@ -31,9 +32,13 @@ from bayplan.model.workflow import (
     Group,
     Placement,
     PodSet,
+    Rollout,
+    Service,
+    Trainer,
     Transfer,
     Workflow,
 )
+from tools.golden import with_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(
@@ -45,8 +50,8 @@ EXAMPLES = sorted(
 
 
 def load(path: Path) -> Any:
-    """The data of a file."""
-    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    """The data of a file. A matrix has the rows of its CSV file."""
+    return with_rows(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader), path.parent)
 
 
 def workflow_data() -> Any:
@@ -77,6 +82,15 @@ TEXTS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\x00")
 AMOUNT = st.sampled_from(["4", "500m", "64Gi", "1e3", "0.5"])
 WISHES = st.sampled_from(["auto", "group", "gang", "never"])
 TEMPLATE = st.sampled_from([{}, {"spec": {"hostIPC": True}}, {"metadata": {"labels": {"a": None}}}])
+
+
+KINDS_OF_SERVICES = st.sampled_from(["ClusterIP", "NodePort"])
+
+
+def _unset(kind: Any, names: str) -> dict[str, st.SearchStrategy[Any]]:
+    """The defaults of fields that other tests fill."""
+    return {name: st.just(kind._field_defaults[name]) for name in names.split()}
+
 
 PLACEMENTS = st.builds(Placement, OPTIONAL, OPTIONAL)
 ACCELERATORS = st.builds(
@@ -143,6 +157,8 @@ POD_SETS = st.builds(
     restart_gang_on_exit_codes=CODES,
     data=DATA,
     template=TEMPLATE,
+    **_unset(PodSet, "volumes env_from startup_probe readiness_probe liveness_probe init_containers sidecars"),
+    **_unset(PodSet, "service_account working_dir termination_grace_period_seconds"),
 )
 HELD = st.lists(POD_SETS, min_size=1, max_size=2).map(tuple)
 
@@ -174,6 +190,14 @@ GANGS = st.builds(
     depends_on=st.lists(NAME, unique=True, max_size=2).map(tuple),
     placement=PLACEMENTS,
     workload=st.sampled_from(["auto", "job", "jobset", "pods", "lws", "volcano-job"]),
+    lifecycle=st.sampled_from(["job", "service"]),
+    rollout=st.none() | st.builds(Rollout, surge=st.integers(0, 2), unavailable=st.integers(0, 2)),
+    autoscale=st.none()
+    | st.builds(Autoscale, max_replicas=COUNT, min_replicas=COUNT, cpu_percent=MAYBE_COUNT, metrics=st.just(())),
+    service=st.none() | st.builds(Service, name=OPTIONAL, pod_set=OPTIONAL, ports=st.just(()), type=KINDS_OF_SERVICES),
+    trainer=st.none() | st.builds(Trainer, runtime=NAME, kind=st.just("TrainingRuntime")),
+    queue=OPTIONAL,
+    **_unset(Gang, "matrix rows"),
     replicas=COUNT,
     at_once=MAYBE_COUNT,
     compute_domain=WISHES,

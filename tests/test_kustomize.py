@@ -62,6 +62,10 @@ def function(kind: str, plugin: bool = False, **spec: Any) -> dict[str, Any]:
 
 def overlays(folder: Path, example: str, config: dict[str, Any]) -> list[Path]:
     """A base with an example's workflow, and two overlays that expand it into one namespace."""
+    for table in (EXAMPLES / example).glob("*.csv"):  # the function runs in the folder of the build
+        for word in OVERLAYS:
+            (folder / word).mkdir(exist_ok=True)
+            shutil.copy(table, folder / word)
     for name in ("workflow.yaml", "topology.yaml"):
         (folder / "base").mkdir(exist_ok=True)
         shutil.copy(EXAMPLES / example / name, folder / "base" / name)

@@ -140,6 +140,9 @@ CHOICES = {
     "command": "each podSet has its own",
     "image": "each podSet has its own",
     "placement": "the same placement",
+    "lifecycle": "the default",
+    "trainer": "only TrainJobs have a runtime (W389)",
+    "ports": "the only ports anyway",
     "container": "the default",
     "backends": "settings of other schedulers",
 }

@@ -38,7 +38,7 @@ def made(data: Any) -> Iterator[Key]:
         yield "resource.k8s.io", "ResourceClaimTemplate", namespace, channel
     if kind == "JobSet":
         yield "", "Service", namespace, data["spec"].get("network", {}).get("subdomain", name)
-    if kind == "LeaderWorkerSet" or "svc" in data.get("spec", {}).get("plugins", {}):
+    if kind in ("LeaderWorkerSet", "MPIJob") or "svc" in data.get("spec", {}).get("plugins", {}):
         yield "", "Service", namespace, name
 
 
@@ -72,6 +72,15 @@ def hosts(data: Any) -> frozenset[str]:
         return frozenset(f"{name}-{pod}" for pod in range(data["spec"].get("completions", 1)))
     if data["kind"] == "Pod":
         return frozenset({data["spec"].get("hostname", name)})
+    if data["kind"] == "StatefulSet":
+        return frozenset(f"{name}-{pod}" for pod in range(data["spec"].get("replicas", 1)))
+    if data["kind"] == "LeaderWorkerSet":
+        return frozenset(
+            {f"{name}-$(GANG_INDEX)", *(f"{name}-{copy}" for copy in range(data["spec"].get("replicas", 1)))}
+        )
+    if data["kind"] == "MPIJob":
+        workers = data["spec"]["mpiReplicaSpecs"].get("Worker", {}).get("replicas", 0)
+        return frozenset({f"{name}-launcher", *(f"{name}-worker-{pod}" for pod in range(workers))})
     return frozenset()
 
 

@@ -22,7 +22,7 @@ FILE, ROWS = "file", "rows"
 
 SHELL = {"BASHOPTS", "BASHPID", "BASH_VERSINFO", "EUID", "GROUPS", "IFS", "LINENO", "OPTIND", "PATH", "PPID", "RANDOM"}
 SHELL |= {"SECONDS", "SHELLOPTS", "UID", "_"}
-"""Variables with which a shell works, or that keep a value of their own whatever a script sets (bash 5.2, `man bash`,
+"""Variables with which a shell works, or that keep a value of their own (bash 5.2, `man bash`,
 "Shell Variables"). A shell sets those of a matrix."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,252}")

@@ -13,6 +13,10 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.manifests.order import head
 from bayplan.model.formats import ReadOptions, SourceFile
 from bayplan.model.manifest import File, Item
+from bayplan.model.plan import GangPlan, Plan, edit_unit
+from bayplan.pipeline import Planned
+from bayplan.planning.existing import with_parts
+from bayplan.planning.shape import with_shared_objects
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native as native_topology
@@ -253,3 +257,20 @@ def brought(format_: Any, source: SourceFile) -> Outcome[dict[str, Any]]:
     """What a format of other systems makes of a file, as a native document."""
     made = format_.new(source, ReadOptions())
     return Outcome(made.value and native_topology.write(made.value.topology), made.diagnostics)
+
+
+def of_objects(planned: Planned) -> Plan:
+    """The plan in the words of its objects: with the parts of MPIJobs and, for gangs whose copies are pods of one Job,
+    with as many pods as run at once. Kueue admits all of these together."""
+    backend = planned.backend.declared.name
+
+    def gang(own: GangPlan) -> GangPlan:
+        if own.copies == 1 or backend == "slurm":
+            return own
+        at_once = own.gang.at_once or own.copies
+        least = at_once if backend == "kueue" else 1
+        root = edit_unit(own.root, pods=lambda pods: pods._replace(replicas=at_once, minimum=least))
+        return own._replace(root=root)
+
+    plan = with_shared_objects(with_parts(planned.plan, planned.shape), planned.shape)
+    return plan._replace(gangs=tuple(map(gang, plan.gangs)))

@@ -15,10 +15,7 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.model.plan import GangPlan, Plan, edit_unit
 from bayplan.model.target import Target
-from bayplan.planning.existing import with_parts
-from bayplan.planning.shape import with_shared_objects
 from bayplan.text.emit import emit
 from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
@@ -144,8 +141,7 @@ def says_its_plan(case: golden.Case) -> bool:
     result = support.run(*golden.sources(case.example), scheduler=case.backend, target=target, accept=accepted)
     assert result.compiled is not None, (str(case), result.diagnostics)
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
-    parted = with_parts(planned.plan, planned.shape)  # as the manifests name the parts of MPIJobs
-    parted = _with_pods_at_once(with_shared_objects(parted, planned.shape), case.backend)
+    parted = support.of_objects(planned)
     alone = single.intent(parted, planned.shape, case.backend, planned.target)
     read = oracle.read(copies.apart(single.others(documents), case.backend))
     plans = single.grouped(parted, planned.shape)
@@ -153,20 +149,6 @@ def says_its_plan(case: golden.Case) -> bool:
     meant = sorted(intents, key=lambda gang: gang.name)
     some = bool(read.value or alone) and single.read(documents, case.backend) == alone
     return not read.diagnostics and some and list(read.value or ()) == meant
-
-
-def _with_pods_at_once(plan: Plan, backend: str) -> Plan:
-    """Gangs whose copies are pods of one Job, with as many pods as run at once. Kueue admits all of these together."""
-
-    def gang(own: GangPlan) -> GangPlan:
-        if own.copies == 1:
-            return own
-        at_once = own.gang.at_once or own.copies
-        least = at_once if backend == "kueue" else 1
-        root = edit_unit(own.root, pods=lambda pods: pods._replace(replicas=at_once, minimum=least))
-        return own._replace(root=root)
-
-    return plan._replace(gangs=tuple(map(gang, plan.gangs)))
 
 
 def test_most_goldens_hold_manifests() -> None:

@@ -49,6 +49,7 @@ def reads_back(at: all_backends.At, result: support.Result) -> None:
     """The manifests say what the backend says that the plan means, of every pod."""
     assert result.compiled is not None
     planned, oracle = result.compiled.planned, ORACLES[at.backend]
+    planned = planned._replace(plan=support.of_objects(planned))
     read = oracle.read(result.documents)
     assert read.diagnostics == ()
     wanted = sorted(oracle.intent(planned.plan, planned.target), key=_order)
@@ -106,6 +107,7 @@ def tells_what_it_drops(at: all_backends.At, result: support.Result) -> None:
     assert result.compiled is not None
     planned, backend = result.compiled.planned, BACKENDS[at.backend]
     told = set(result.codes)
+    planned = planned._replace(plan=support.of_objects(planned))
     plans = {gang.name: gang for gang in planned.plan.gangs}
     for name, said in all_backends.by_gang(ORACLES[at.backend].intent(planned.plan, planned.target), plans).items():
         meant = gang_intent(planned.plan, plans[name])

@@ -59,7 +59,7 @@ def check(flow: dict[str, Any], version: str, topology: dict[str, Any] = random_
     planned = result.compiled.planned
     read = NATIVE.read(result.documents)
     assert read.diagnostics == ()
-    wanted = sorted(NATIVE.intent(planned.plan, planned.target), key=lambda gang: gang.name)
+    wanted = sorted(NATIVE.intent(support.of_objects(planned), planned.target), key=lambda gang: gang.name)
     assert list(read.value or ()) == wanted
     assert sum(_size(gang.root) for gang in wanted) == len(list(support.pods(result.documents)))
     own = [each for each in result.documents if each["apiVersion"].startswith("scheduling.k8s.io/")]

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import random_workflows
+import support
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.manifest import File
@@ -74,7 +75,7 @@ def test_scripts_read_back_as_the_plans_intent(flow: dict[str, Any], version: st
     made, _ = compiled(flow, version, random_workflows.TOPOLOGY)
     read = SLURM.read([{"text": text} for text in texts(made)])
     assert read.diagnostics == ()
-    assert read.value == SLURM.intent(made.planned.plan, made.planned.target)
+    assert read.value == SLURM.intent(support.of_objects(made.planned), made.planned.target)
 
 
 def group(size: int, replicas: int, required: str = "rack", **more: Any) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def _placed(flow: dict[str, Any], seed: int) -> bool:
     home = {node: row.path for row in made.planned.plan.topology.pools[0].domains for node in row.nodes}
     jobs = {job[0]["job-name"]: job for text in texts(made) for job in _jobs(text)}
     some = False
-    for gang in made.planned.plan.gangs:
+    for gang in support.of_objects(made.planned).gangs:
         nodes = [slurm_placer.place(part, blocks, sizes, seed) for part in jobs[gang.name]]
         if all(each is not None for each in nodes):
             some = True

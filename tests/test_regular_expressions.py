@@ -65,6 +65,7 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "text/yaml.py: re.compile": "PyYAML's own",
     "text/patterns.py: token if len(token) > 1 or token == '.' else re.escape(token)": "for one character",
     "topologies/hypernodes/__init__.py: python": LIMITED,
+    """workflows/sbatch/steps.py: f'\\\\$\\\\{{?{name}\\\\b'""": (r"\$\{?A\b",),
     "topologies/native.py: rule['from']": LIMITED,
     "topologies/slurm/layout.py: each['from']": LIMITED,
     "topologies/slurm/node_names.py: rule['from']": ("r([0-9]+)-n([0-9]{2})", "a[.]b"),

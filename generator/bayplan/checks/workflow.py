@@ -77,7 +77,7 @@ def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
-_SERVICE = re.compile(r".*_SERVICE_(?:HOST|PORT.*)|.*_PORT_[0-9]+_(?:TCP|UDP).*")
+_SERVICE = re.compile(r"_SERVICE_(?:HOST\Z|PORT)|_PORT_[0-9]+_(?:TCP|UDP)")
 """Variables of a namespace's Services, which the kubelet sets (Kubernetes 1.35, pkg/kubelet/envvars/envvars.go)."""
 
 
@@ -98,7 +98,7 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
         for name in dict.fromkeys(found[1] or "" for found in _REFERENCE.finditer(text)):
             ours = name in known or name.startswith(OWN_PREFIXES) or any(f"$({name})" in each for each in gang.hosts)
             capitals = name == name.upper() or name.upper() in map(str.upper, columns)
-            if name and not ours and capitals and not _SERVICE.fullmatch(name):
+            if name and not ours and capitals and not _SERVICE.search(name):
                 message = f'nothing sets {name}, so every copy of gang "{gang.name}" gets the text "$({name})"'
                 hint = did_you_mean(name, columns) or f"add it to the matrix, or write $$({name}) for the text"
                 yield warning("W391", (*place.route, *route), message, hint=hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import string
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -119,7 +120,7 @@ class _Maker:
                 return f"$({self._number()})".join(parts)
         low, high = min(values), max(values)  # they share what all of them share
         common = next((at for at, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
-        start = re.sub(r"[A-Za-z0-9_.]*\Z", "", low[:common])
+        start = low[:common].rstrip(f"{string.ascii_letters}{string.digits}_.")
         own = [value.removeprefix(start) for value in values]
         if any("$(" in value or "$$" in value for value in own) or start.endswith("$"):
             return None
@@ -127,8 +128,10 @@ class _Maker:
 
     def _once(self, text: str, number: str) -> Iterator[list[str]]:
         """The text around each of the places where it has the number."""
-        for found in re.finditer(re.escape(number), text):
-            yield [text[: found.start()], text[found.end() :]]
+        at = text.find(number)
+        while at >= 0:
+            yield [text[:at], text[at + len(number) :]]
+            at = text.find(number, at + len(number))
 
     def _number(self) -> str:
         return GANG_INDEX if self.plain else self._column([str(number) for number in self.numbers], "--task-id")
@@ -145,16 +148,17 @@ class _Maker:
         return name
 
 
-_TABLE = re.compile(r"^case \$SLURM_ARRAY_TASK_ID in\n(.*?)^esac\nexport [A-Za-z0-9_ ]+$", re.MULTILINE | re.DOTALL)
+_HEAD, _TAIL = "\ncase $SLURM_ARRAY_TASK_ID in\n", "\nesac\nexport "
 
 
 def table(body: str) -> Table | None:
     """The matrix in a script that bayplan wrote (`kube.shell.table_of_rows`)."""
-    found = _TABLE.search(body)
-    if not found:
+    _, head, rest = f"\n{body}".partition(_HEAD)
+    lines, tail, _ = rest.partition(_TAIL)
+    if not (head and tail):
         return None
     rows: list[dict[str, str]] = []
-    for before, word in pairwise(("", *shlex.split(found[1]))):
+    for before, word in pairwise(("", *shlex.split(lines))):
         if before in ("", ";;"):
             rows.append({})
         elif word != ";;":

@@ -116,7 +116,7 @@ def single_pods(shape: Shape) -> bool:
     return workload.kind == "deployment" and serves(workload.gangs[0].gang)
 
 
-def alone(plan: Plan, marks: Marks) -> Lowered:
+def without_group(plan: Plan, marks: Marks) -> Lowered:
     """The same marks for the only pod of each copy, and no group."""
     return Lowered((), {(gang.name, pods.name): marks for gang in plan.gangs for pods in all_pods(gang.root)})
 

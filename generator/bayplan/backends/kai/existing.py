@@ -16,7 +16,7 @@ from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support, not_yet_upstream
-from bayplan.model.existing import OF_GROVE, PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.existing import OF_GROVE, PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
@@ -100,7 +100,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
         return place_cliques(plan, workload, target)
     if single_pods(shape):
-        return alone(plan, _of_single_pods(plan, plan.gangs[0], target))
+        return without_group(plan, _of_single_pods(plan, plan.gangs[0], target))
     one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
     if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)

@@ -18,7 +18,7 @@ from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, 
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -58,7 +58,9 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The gang's PodGroup; none for pods that are copies, because Koordinator places pods without one by themselves."""
     return (
-        alone(plan, Marks(pod=common_parts(plan, plan.gangs[0]))) if single_pods(shape) else lower(plan, shape, target)
+        without_group(plan, Marks(pod=common_parts(plan, plan.gangs[0])))
+        if single_pods(shape)
+        else lower(plan, shape, target)
     )
 
 

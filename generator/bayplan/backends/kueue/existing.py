@@ -37,10 +37,10 @@ from bayplan.model.existing import (
     TITLES,
     UNNUMBERED,
     Existing,
-    alone,
     carries,
     refuses,
     single_pods,
+    without_group,
 )
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
@@ -143,7 +143,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     priority_class = non_empty(**{PRIORITY_CLASS: first.gang.backends.get("kueue", {}).get("priorityClass", "")})
     owner = Meta({QUEUE: plan.queue, **priority_class}, spec=own)
     if single_pods(shape):
-        return alone(plan, Marks(owner))
+        return without_group(plan, Marks(owner))
     marks = {
         (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=_annotations(plan, requested[pods.name])))
         for gang, pods in instances(workload)

@@ -16,11 +16,11 @@ from bayplan.model.existing import (
     SINGLE_PODS,
     TITLES,
     Existing,
-    alone,
     carries,
     for_default_scheduler,
     refuses,
     single_pods,
+    without_group,
 )
 from bayplan.model.manifest import Lowered, Object, Shape
 from bayplan.model.plan import Plan
@@ -118,7 +118,7 @@ SUPPORT: tuple[Support, ...] = (
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The same objects as for workloads that bayplan writes: no two groups share a template. Copies need no group."""
     if single_pods(shape):
-        return alone(plan, marks_of(plan, {}))
+        return without_group(plan, marks_of(plan, {}))
     return for_default_scheduler(lower(plan, shape, target))
 
 

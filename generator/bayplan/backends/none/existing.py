@@ -13,11 +13,11 @@ from bayplan.model.existing import (
     PLAIN,
     SINGLE_PODS,
     Existing,
-    alone,
     carries,
     for_default_scheduler,
     refuses,
     single_pods,
+    without_group,
 )
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
@@ -46,7 +46,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
     A copy of one pod needs no terms."""
     if single_pods(shape):
-        return alone(plan, Marks())
+        return without_group(plan, Marks())
     lowered = lower(plan, shape, target)
     groups = {
         (gang.name, pods.name): {GROUP_LABEL: path[-1].unit.name}

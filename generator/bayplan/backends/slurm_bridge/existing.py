@@ -11,7 +11,7 @@ from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, missing, of_labels
 from bayplan.kube.objects import text
 from bayplan.model.backend import Support, approximate, not_yet_upstream
-from bayplan.model.existing import SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.existing import SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -63,7 +63,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
         return lower(plan, shape, target)
     gang, scheduler = plan.gangs[0], plan.topology.scheduler_name("slurm-bridge", SCHEDULER)
     options = {PREFIX + key: value for key, value in job_options(plan, gang, plan.workflow.name, target).items()}
-    return alone(plan, Marks(Meta(annotations=options), pod=PodParts(spec={"schedulerName": scheduler})))
+    return without_group(plan, Marks(Meta(annotations=options), pod=PodParts(spec={"schedulerName": scheduler})))
 
 
 def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:

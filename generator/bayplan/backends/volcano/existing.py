@@ -16,7 +16,7 @@ from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, 
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, alone, carries, refuses, single_pods
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
@@ -61,7 +61,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """The gang's PodGroup with a subgroup for each group; the controller of a Volcano Job creates its own."""
     workload, gang = shape.workloads[0], plan.gangs[0]
     if single_pods(shape):
-        return alone(plan, _of_single_pods(plan, gang))
+        return without_group(plan, _of_single_pods(plan, gang))
     if workload.kind == VOLCANO_JOB:
         return Lowered((), dict(_tasks(plan, workload.gangs[0])))
     from_one_template = [policy for policy in policies(gang.root) if len(policy.units) > 1]

@@ -71,10 +71,13 @@ def test_the_folder_changes_nothing(tmp_path: Path) -> None:
 
 
 def shuffled(value: Any, random: Random, path: tuple[str, ...] = ()) -> Any:
-    """The value with its maps reordered and the rows of a topology's pools and domains too."""
+    """The value with its maps reordered and the rows of a topology's domains too.
+
+    The order of a matrix has a meaning: its last variable changes fastest."""
     if isinstance(value, dict):
         items = list(value.items())
-        random.shuffle(items)
+        if "matrix" not in path:
+            random.shuffle(items)
         return {key: shuffled(item, random, (*path, key)) for key, item in items}
     if isinstance(value, list):
         items = [shuffled(item, random, path) for item in value]

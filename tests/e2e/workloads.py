@@ -16,6 +16,7 @@ import pytest
 
 from e2e.kai import PRIORITIES
 from e2e.pods import Member
+from e2e.releases import ALL
 from e2e.scheduler import ROOT, Documents, Object, ask
 from judges import builtin, crd
 from oracle.manifests import read_name
@@ -53,6 +54,7 @@ class Controllers(NamedTuple):
 
 NEWEST = Controllers("newest", {"lws": "0.9", "mpiOperator": "0.8", "trainer": "2.3"})
 OLDEST = Controllers("oldest", {"lws": "0.7"})
+"""`.ci/run` does not build it."""
 PODGROUPER = ROOT / ".ci" / "bin" / "replay-podgrouper@0.17.0"
 
 
@@ -83,9 +85,9 @@ def require(*programs: Path) -> None:
             continue
         release = program.name.removeprefix("replay-")
         missing = f"no {program.name}: run `bash tests/e2e/prepare {release}`, which takes Go"
-        needed = os.environ.get("CI") == "true" and shutil.which("go")
+        needed = os.environ.get("CI") == "true" and shutil.which("go") and program != OLDEST.program
         source = not program.with_name(f".no-source-{release}").exists()
-        if os.environ.get("BAYPLAN_E2E") == "all" or (needed and source):
+        if ALL or (needed and source):
             pytest.fail(missing)
         pytest.skip(missing)
 

@@ -16,7 +16,7 @@ from bayplan import formats as reading
 from bayplan import schemas
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Accelerator, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import Accelerator, EmptyDir, Gang, Group, Placement, PodSet, Variable, Volume, Workflow
 from bayplan.text.document import Document
 from bayplan.workflows import native
 from bayplan.workflows.osmo import site as platforms
@@ -207,59 +207,6 @@ TEMPLATES = [
     pytest.param(
         {"hostNetwork": True}, {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}, id="host-network"
     ),
-    pytest.param(
-        {"credentials": {"My_Key": "/keys", "s3": {"KEY": "access", "ID": "id"}}},
-        {
-            "volumes": [{"name": "osmo-credentials-0", "secret": {"secretName": "my-key"}}],
-            "containers": [
-                {
-                    "env": [
-                        {"name": "ID", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "id"}}},
-                        {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "access"}}},
-                    ],
-                    "volumeMounts": [{"name": "osmo-credentials-0", "mountPath": "/keys", "readOnly": True}],
-                }
-            ],
-        },
-        id="credentials",
-    ),
-    pytest.param(
-        {"credentials": {"a": "/x", "b": "/x/"}},
-        {
-            "volumes": [
-                {
-                    "name": "osmo-credentials-0",
-                    "projected": {"sources": [{"secret": {"name": "a"}}, {"secret": {"name": "b"}}]},
-                }
-            ],
-            "containers": [{"volumeMounts": [{"name": "osmo-credentials-0", "mountPath": "/x", "readOnly": True}]}],
-        },
-        id="two-credentials-in-a-folder",
-    ),
-    pytest.param(
-        {"credentials": {"a": {"K": "one"}, "b": {"K": "two"}}, "environment": {"K": "plain"}},
-        {
-            "containers": [
-                {"env": [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "b", "key": "two"}}}]},
-            ]
-        },
-        id="the-last-variable-of-a-name",
-    ),
-    pytest.param(
-        {"inputs": [{"url": "s3://b/x"}], "args": ["{{output}}/x"]},
-        {
-            "volumes": [{"name": "osmo-data", "emptyDir": {}}],
-            "containers": [
-                {
-                    "volumeMounts": [
-                        {"name": "osmo-data", "mountPath": "/osmo/data/input/0", "subPath": "input/0"},
-                        {"name": "osmo-data", "mountPath": "/osmo/data/output", "subPath": "output"},
-                    ]
-                }
-            ],
-        },
-        id="data-folders",
-    ),
 ]
 
 
@@ -267,6 +214,39 @@ TEMPLATES = [
 def test_what_the_template_takes(asked: dict[str, Any], expected: dict[str, Any]) -> None:
     made, _ = read(spec(tasks=[task("one", **asked)]))
     assert made.gangs[0].pod_sets[0].template == {"spec": expected}
+
+
+CREDENTIALS = [
+    pytest.param(
+        {"My_Key": "/keys", "s3": {"KEY": "access", "ID": "id"}},
+        {"ID": Variable(secret="s3", key="id"), "KEY": Variable(secret="s3", key="access")},
+        {"/keys": Volume(secret="my-key", read_only=True)},
+        id="a-variable-and-a-folder",
+    ),
+    pytest.param(
+        {"a": "/x", "b": "/x/"},
+        {},
+        {"/x": Volume(projected=({"secret": {"name": "a"}}, {"secret": {"name": "b"}}), read_only=True)},
+        id="two-in-a-folder",
+    ),
+    pytest.param(
+        {"a": {"K": "one"}, "b": {"K": "two"}}, {"K": Variable(secret="b", key="two")}, {}, id="the-last-of-a-name"
+    ),
+]
+
+
+@pytest.mark.parametrize(("credentials", "env", "volumes"), CREDENTIALS)
+def test_credentials(credentials: dict[str, Any], env: dict[str, Variable], volumes: dict[str, Volume]) -> None:
+    made, _ = read(spec(tasks=[task("one", credentials=credentials, environment={"K": "plain"})]))
+    pods = made.gangs[0].pod_sets[0]
+    assert {key: value for key, value in pods.env.items() if isinstance(value, Variable)} == env
+    assert pods.volumes == volumes
+
+
+def test_data_folders() -> None:
+    made, _ = read(spec(tasks=[task("one", inputs=[{"url": "s3://b/x"}], args=["{{output}}/x"])]))
+    folder = Volume(empty_dir=EmptyDir())
+    assert made.gangs[0].pod_sets[0].volumes == {"/osmo/data/input/0": folder, "/osmo/data/output": folder}
 
 
 def test_excluded_nodes_are_an_affinity() -> None:

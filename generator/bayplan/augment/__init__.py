@@ -30,12 +30,12 @@ from bayplan.manifests.assemble import compute_domain, labelled
 from bayplan.manifests.inject import Conflict, Injected, SlotMarks, inject
 from bayplan.manifests.order import head, in_apply_order
 from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Path, TemplateSlot, WorkloadTemplates
-from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
+from bayplan.model.workflow import OF_GROVE
 from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import Given, select_backend, select_target, unused
 from bayplan.workflows import existing

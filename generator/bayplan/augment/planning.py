@@ -18,12 +18,12 @@ from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.backend import FEATURES as SHARED
 from bayplan.model.backend import Backend
-from bayplan.model.existing import FEATURES, OF_GROVE
+from bayplan.model.existing import FEATURES
 from bayplan.model.manifest import Object
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import PodSet, Workflow, pod_sets
+from bayplan.model.workflow import OF_GROVE, PodSet, Workflow, pod_sets
 from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import existing as existing_planning
 from bayplan.planning.existing import renamed

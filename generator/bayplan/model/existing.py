@@ -14,7 +14,7 @@ from bayplan.model.backend import Feature, Lower, Support, Word
 from bayplan.model.manifest import Absent, Lowered, Marks, Shape
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
-from bayplan.model.workflow import serves
+from bayplan.model.workflow import OF_GROVE, serves
 
 TITLES: Mapping[str, str] = {
     "job": "a Job",
@@ -33,9 +33,6 @@ TITLES: Mapping[str, str] = {
     "dynamographdeployment": "a DynamoGraphDeployment",
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
-
-OF_GROVE = ("podcliqueset", "dynamographdeployment")
-"""Kinds whose pods Grove makes, with gangs of its own."""
 
 ONLY_KAI = "Grove gives levels only to KAI: it refuses them with Volcano, and gives kube-scheduler no gangs"
 """Why no other scheduler places the kinds of Grove (v0.1.0-alpha.12, operator/internal/scheduler)."""

@@ -336,6 +336,10 @@ class Gang(NamedTuple):
     pod_sets: tuple[PodSet, ...] = ()
 
 
+OF_GROVE = ("podcliqueset", "dynamographdeployment")
+"""Kinds whose pods Grove makes, with gangs of its own."""
+
+
 def serves(gang: Gang) -> bool:
     """Whether the gang never ends, so that all of its copies run at the same time."""
     return gang.lifecycle == "service"

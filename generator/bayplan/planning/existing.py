@@ -15,11 +15,11 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
-from bayplan.model.existing import LED, OF_GROVE, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
+from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import GANGS, Gang, Group, base_name, serves, varies
+from bayplan.model.workflow import GANGS, OF_GROVE, Gang, Group, base_name, serves, varies
 from bayplan.planning import compute_domains
 from bayplan.planning.shape import fold
 

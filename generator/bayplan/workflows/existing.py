@@ -13,10 +13,9 @@ from bayplan.kube import grove, workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
-from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy
-from bayplan.model.workflow import GANGS, Attachment, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import GANGS, OF_GROVE, Attachment, Gang, Group, Placement, PodSet, Workflow
 from bayplan.workflows import requests
 from bayplan.workflows.requests import (
     GroupRequest,

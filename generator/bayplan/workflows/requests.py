@@ -24,10 +24,10 @@ OWN_ANNOTATIONS = frozenset(
     {
         *("accepted", "gang", "group", "level", "path", "pod-set", "separate", "subgroup", "subgroup-policy"),
         *("leaves", "levels", "nvlink-domain"),
-        *("topology", "whole-node", "workflow"),
+        *("service", "topology", "whole-node", "workflow"),
     }
 )
-"""Annotations that bayplan writes itself. They request nothing."""
+"""Annotations and labels that bayplan writes itself. They request nothing."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")

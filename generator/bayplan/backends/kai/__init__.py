@@ -24,12 +24,11 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
-from bayplan.model.existing import OF_GROVE
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import Plan, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import varies
+from bayplan.model.workflow import OF_GROVE, varies
 
 NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
 """Settings of PodGroups that KAI's podgrouper reads from no label or annotation."""

@@ -16,11 +16,11 @@ from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
 from bayplan.model.backend import Support, not_yet_upstream
-from bayplan.model.existing import OF_GROVE, PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
+from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
-from bayplan.model.workflow import varies
+from bayplan.model.workflow import OF_GROVE, varies
 
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED, PREFERRED = "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement"

@@ -255,6 +255,76 @@ def test_600_trials_on_64_gpus_are_no_error(scheduler: str, limit: dict[str, int
     compiled({"replicas": 600, **limit}, scheduler)
 
 
+# Gangs that wait for a sweep, and sweeps that wait for a gang.
+
+
+def line(gang: Mapping[str, Any], scheduler: str = "kai", **pods: Any) -> Compiled:
+    """Prepare, then a sweep, then choose: three gangs, which must compile."""
+    ends = {"image": "a:1", "command": ["run"], "resources": CPU}
+    trial = {"name": "trial", "image": "a:1", "accelerator": {"count": 1}, "resources": CPU, "command": ["run"], **pods}
+    gangs = [
+        {"name": "first", "podSets": [{"name": "all", **ends}]},
+        {"name": "trial", "dependsOn": ["first"], **gang, "podSets": [trial]},
+        {"name": "last", "dependsOn": ["first", "trial"], "podSets": [{"name": "all", **ends}]},
+    ]
+    queue = {"queue": "research"} if scheduler in ("kai", "volcano", "kueue") else {}
+    (flow,) = _documents({**_workflow([]), "spec": {**queue, "gangs": gangs}})
+    (cluster,) = _documents({**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "versions": VERSIONS}}, "topology")
+    accept = frozenset(("F615", *ACCEPTED.get(scheduler, ())[1:]))
+    outcome = pipeline.compile(Request(flow, cluster, scheduler=scheduler, namespace="ml", accept=accept))[0]
+    assert outcome.value, [each for each in outcome.diagnostics if each.severity == "error"]
+    return outcome.value
+
+
+def waits(made: Compiled) -> dict[str, list[str]]:
+    """What each replicatedJob of the one JobSet waits for."""
+    jobs = only(made, "JobSet")["spec"]["replicatedJobs"]
+    assert all(one["status"] == "Complete" for each in jobs for one in each.get("dependsOn", ()))
+    return {each["name"]: [one["name"] for one in each.get("dependsOn", ())] for each in jobs}
+
+
+@pytest.mark.parametrize("scheduler", sorted(TOGETHER | {"kueue"}))
+@pytest.mark.parametrize("matrix", [False, True])
+def test_one_job_of_a_jobset_is_the_sweep_between_two_gangs(scheduler: str, matrix: bool) -> None:
+    """JobSet 0.12 starts its Jobs in this order (`depends_on.go`), each when that before is complete."""
+    copies = {"matrix": {"LR": [*range(30)], "SEED": [*range(20)]}} if matrix else {"replicas": 600}
+    made = line({**copies, "atOnce": 8, "maxRestarts": 2}, scheduler)
+    assert waits(made) == {"first-all": [], "trial-trial": ["first-all"], "last-all": ["trial-trial"]}
+    job = only(made, "JobSet")["spec"]["replicatedJobs"][1]["template"]["spec"]
+    assert (job["completions"], job["parallelism"], job["backoffLimitPerIndex"]) == (600, 8, 2)
+    assert "failurePolicy" not in only(made, "JobSet")["spec"]
+    if matrix:
+        assert only(made, "ConfigMap")["metadata"]["name"] == "s-trial.matrix"
+
+
+def test_a_sweep_that_fails_does_not_run_again_with_its_jobset() -> None:
+    gangs = [
+        {"name": "trial", "replicas": 9, "podSets": [_pods("run")]},
+        {"name": "a", "dependsOn": ["trial"], "maxRestarts": 3, "podSets": [_pods("run")]},
+        {"name": "b", "dependsOn": ["a"], "maxRestarts": 3, "podSets": [_pods("run")]},
+    ]
+    data = _workflow(gangs)
+    (document,) = _documents({**data, "spec": {**data["spec"], "queue": "research"}})
+    (cluster,) = _documents(TOPOLOGY, "topology")
+    made = pipeline.compile(Request(document, cluster, scheduler="kai", namespace="ml"))[0].value
+    assert made
+    policy = only(made, "JobSet")["spec"]["failurePolicy"]
+    rule = {"name": "copies", "action": "FailJobSet", "targetReplicatedJobs": ["trial-trial"]}
+    assert policy == {"maxRestarts": 3, "rules": [rule]}
+
+
+def test_the_last_copies_stand_for_all_of_them() -> None:
+    """A gang waits for those that no other copy waits for: these start after all others are complete."""
+    before = waits(line({"replicas": 7, "atOnce": 3}, replicas=2))
+    assert before["last-all"] == ["trial-4-trial", "trial-5-trial", "trial-6-trial"]
+    assert [before[f"trial-{n}-trial"] for n in (0, 2, 3)] == [["first-all"], ["first-all"], ["trial-0-trial"]]
+
+    def ended(name: str) -> set[str]:
+        return {name}.union(*map(ended, before[name]))
+
+    assert ended("last-all") == {*before}
+
+
 # Slurm
 
 

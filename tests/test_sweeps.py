@@ -129,8 +129,9 @@ def _in_pod(made: Compiled, index: int, shell: str, folder: Path, wanted: Sweep)
     for entry in container["env"]:
         env[entry["name"]] = str(index) if "valueFrom" in entry else expand(entry["value"], env)
     words = [expand(word, env) for word in (*container["command"], *container.get("args", ()))]
-    for volume in inner["spec"]["template"]["spec"].get("volumes", ()):
-        table = next(each for each in objects(made) if each["metadata"]["name"] == volume["configMap"]["name"])
+    volumes = inner["spec"]["template"]["spec"].get("volumes", ())
+    for source in (one for each in volumes for one in each.get("projected", {"sources": [each]})["sources"]):
+        table = next(each for each in objects(made) if each["metadata"]["name"] == source["configMap"]["name"])
         for name, text in table["data"].items():
             (folder / name).write_text(text, encoding="utf-8")
         words = [word.replace("/etc/matrix", str(folder)) for word in words]
@@ -153,6 +154,36 @@ def _started(words: Sequence[str], env: Mapping[str, str], folder: Path, wanted:
 def _seen(task: slurm_job.Task, wanted: Sweep) -> Seen:
     names = {*wanted.rows[0], *wanted.env, "GANG_INDEX", "GANG_COUNT"}
     return Seen(task.words, {name: value for name, value in task.env.items() if name in names})
+
+
+@pytest.mark.parametrize("most", [90, 120, 1000])
+def test_a_large_matrix_is_in_several_config_maps(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One Job still makes all copies: 10,000 rows of 400 bytes are no 20,000 objects."""
+    monkeypatch.setattr("bayplan.manifests.matrix.CONFIG_MAP_LIMIT", most)
+    wanted = Sweep([{"A": f"é{number}" * 3, "LR": str(number)} for number in range(12)], ["$(A)", "$(LR)"], {})
+    made = compiled({"matrix": {"rows": wanted.rows}}, args=wanted.words)
+    tables = [each for each in objects(made) if each["kind"] == "ConfigMap"]
+    assert all(len(text.encode()) <= most for each in tables for text in each["data"].values())
+    assert len({name for each in tables for name in each["data"]}) == len(tables)
+    assert (len(tables) > 1) == (most < 1000)
+    for index in range(12):
+        assert _in_pod(made, index, "sh", tmp_path, wanted) == wanted.expected(index)
+
+
+def test_the_longest_value_is_the_one_with_which_linux_starts_a_program() -> None:
+    def starts(length: int) -> bool:
+        try:
+            return subprocess.run(["true"], env={"LR": "x" * length}, check=False).returncode == 0
+        except OSError:
+            return False
+
+    def codes(length: int) -> list[str]:
+        gang = {"name": "t", "matrix": {"LR": ["x" * length, "1"]}, "podSets": [_pods("run")]}
+        return [each.code for each in native.read(_workflow([gang])).diagnostics]
+
+    longest = matrix.LONGEST - len("LR=") - 1
+    assert (starts(longest), codes(longest)) == (True, [])
+    assert (starts(longest + 1), codes(longest + 1)) == (False, ["W359"])
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -22,7 +22,7 @@ from bayplan.kube.kinds import (
     Kind,
     instances,
 )
-from bayplan.kube.pod import CONFIG_MAP_LIMIT, asks_ready, containers
+from bayplan.kube.pod import asks_ready, containers
 from bayplan.model.backend import CHAINED, FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
@@ -380,7 +380,7 @@ def _indexed(gang: GangPlan) -> bool:
         and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
         and not (spec.fabric and spec.fabric.address)
         and not serves(own)
-        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
+        and not (own.rows and _needs_literals(spec))
     )
 
 
@@ -389,13 +389,6 @@ def _needs_literals(spec: PodSet) -> bool:
     beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
     probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
     return bool(beside or probes or not spec.command)
-
-
-def _large(rows: Sequence[Mapping[str, str]]) -> bool:
-    """Whether no ConfigMap holds the table of a matrix."""
-    from bayplan.kube.shell import table_of_rows  # few workflows have a matrix
-
-    return len(table_of_rows("", rows).encode("utf-8", "surrogatepass")) > CONFIG_MAP_LIMIT
 
 
 def with_shared_objects(plan: Plan, shape: Shape) -> Plan:

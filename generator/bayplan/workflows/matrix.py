@@ -78,7 +78,7 @@ def _written(listed: Sequence[Mapping[str, Any]], at: Route) -> Outcome[Rows]:
             what = f"lacks {missing[0]}" if missing else f"also has {more[0]}"
             hint = "give all rows the same variables"
             wrong.append(error("W355", (*at, number), f"this row {what}, unlike the first one", hint=hint))
-        wrong += [_unwritable(name, (*at, number, name)) for name, value in row.items() if "\0" in _text(value)]
+        wrong += [found for name, value in row.items() for found in _unusable(name, _text(value), (*at, number, name))]
     return Outcome(None if wrong else tuple({name: _text(row[name]) for name in first} for row in listed), tuple(wrong))
 
 
@@ -89,10 +89,10 @@ def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:
     wrong += [_too_many(copies, at)] if copies > MOST else []
     texts = {name: [*map(_text, values)] for name, values in matrix.items()}
     wrong += [
-        _unwritable(name, (*at, name, number))
+        found
         for name, values in texts.items()
         for number, value in enumerate(values)
-        if "\0" in value
+        for found in _unusable(name, value, (*at, name, number))
     ]
     if wrong:
         return Outcome(None, tuple(wrong))
@@ -124,9 +124,20 @@ def _too_many(copies: int, at: Route) -> Diagnostic:
     return error("W358", at, message, hint="divide it into several workflows")
 
 
-def _unwritable(name: str, route: Route) -> Diagnostic:
-    message = f"a value of {name} has a NUL character, which no environment variable can have"
-    return error("W359", route, message, hint="remove it")
+LONGEST = 2**17
+"""Bytes of a variable with its name and a NUL (Linux, MAX_ARG_STRLEN in include/uapi/linux/binfmts.h, pages of 4 KiB).
+No container starts with a longer one."""
+
+
+def _unusable(name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+    """W359: a value that no environment variable can have."""
+    size = len(f"{name}={value}".encode("utf-8", "surrogatepass")) + 1
+    if "\0" in value:
+        message = f"a value of {name} has a NUL character, which no environment variable can have"
+        yield error("W359", route, message, hint="remove it")
+    elif size > LONGEST:
+        message = f"{name} with this value has {size:,} bytes; Linux starts programs with at most {LONGEST:,} a variable"
+        yield error("W359", route, message, hint="write the value to a file, and its path into the matrix")
 
 
 # CSV (RFC 4180): commas, quotes around a field, two quotes for one. A line break may be inside quotes.
@@ -195,10 +206,10 @@ def _table(document: Document, name: str, route: Route) -> Outcome[Rows]:
     head, *below = found
     wrong = [*_heads(head, name), *_unequal(head, below, name)]
     wrong += [
-        _unwritable(column.text, _at(name, cell))
+        found
         for row in below
         for column, cell in zip(head, row, strict=False)
-        if "\0" in cell.text
+        for found in _unusable(column.text, cell.text, _at(name, cell))
     ]
     if has_errors(wrong):
         return Outcome(None, tuple(wrong))

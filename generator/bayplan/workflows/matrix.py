@@ -136,7 +136,9 @@ def _unusable(name: str, value: str, route: Route) -> Iterator[Diagnostic]:
         message = f"a value of {name} has a NUL character, which no environment variable can have"
         yield error("W359", route, message, hint="remove it")
     elif size > LONGEST:
-        message = f"{name} with this value has {size:,} bytes; Linux starts programs with at most {LONGEST:,} a variable"
+        message = (
+            f"{name} with this value has {size:,} bytes; Linux starts programs with at most {LONGEST:,} a variable"
+        )
         yield error("W359", route, message, hint="write the value to a file, and its path into the matrix")
 
 

@@ -453,7 +453,7 @@ def test_a_written_workflow_reads_as_the_same() -> None:
 def lists() -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
     """Lists and their product: the last variable changes fastest, in the order of the file."""
     yield {"B": [1, 2], "A": ["x", True]}, [{"B": b, "A": a} for b in "12" for a in ("x", "true")]
-    yield {"LR": [0.1, 1e-05, 10]}, [{"LR": "0.1"}, {"LR": "1e-05"}, {"LR": "10"}]
+    yield {"LR": [0.1, 1e-05, 10]}, [{"LR": "0.1"}, {"LR": "0.00001"}, {"LR": "10"}]
 
 
 @pytest.mark.parametrize(("written", "rows"), [*lists()])

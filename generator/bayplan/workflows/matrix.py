@@ -8,11 +8,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.ranks import OWN, OWN_PREFIXES
-from bayplan.text.document import Document
+from bayplan.text.document import Document, spans_of
+from bayplan.text.scalars import without_exponent
+from bayplan.text.source import Lines
 
 MOST = 10_000
 """The most copies that a matrix makes: as many as gangs in a workflow."""
@@ -26,6 +28,7 @@ SHELL |= {"SECONDS", "SHELLOPTS", "UID", "_"}
 "Shell Variables"). A shell sets those of a matrix."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,252}")
+_ANCHOR = re.compile(r"^&\S+\s+")
 
 Rows = tuple[Mapping[str, str], ...]
 
@@ -100,8 +103,30 @@ def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:
 
 
 def _text(value: str | float | bool) -> str:
-    """A value as YAML's core schema writes it; a number in its shortest form."""
+    """A value as YAML's core schema writes it; a number in its shortest form without an exponent."""
+    if isinstance(value, float):
+        return without_exponent(value)
     return value if isinstance(value, str) else str(value).lower()
+
+
+def respelled(document: Document) -> Iterator[Diagnostic]:
+    """W359, a warning: numbers and booleans of a valid Workflow that copies get with another text than the file has."""
+    values: dict[Route, str] = {}
+    for number, gang in enumerate(document.data["spec"]["gangs"]):
+        for key, listed in gang.get("matrix", {}).items():
+            for place, each in enumerate(listed if isinstance(listed, list) else ()):
+                route: Route = ("spec", "gangs", number, "matrix", key, place)
+                cells = [((*route, name), value) for name, value in each.items()] if key == ROWS else [(route, each)]
+                values.update((at, _text(value)) for at, value in cells if not isinstance(value, str))
+    if not values or document.source_map:
+        return
+    lines, spans = Lines(document.text), spans_of(document, values)
+    for at, text in values.items():
+        span = spans[at][0]
+        written = _ANCHOR.sub("", lines.line(span.line)[span.column - 1 : span.end_column - 1])
+        if written != text and not written.startswith("*"):  # an alias
+            message, hint = f'copies get the text "{text}" of {written}', f'write "{written}" in quotes to keep it'
+            yield warning("W359", ("workflow", *at), message, hint=hint)
 
 
 def named(name: str, route: Route) -> Iterator[Diagnostic]:

@@ -129,8 +129,9 @@ def _in_pod(made: Compiled, index: int, shell: str, folder: Path, wanted: Sweep)
     for entry in container["env"]:
         env[entry["name"]] = str(index) if "valueFrom" in entry else expand(entry["value"], env)
     words = [expand(word, env) for word in (*container["command"], *container.get("args", ()))]
-    for volume in inner["spec"]["template"]["spec"].get("volumes", ()):
-        table = next(each for each in objects(made) if each["metadata"]["name"] == volume["configMap"]["name"])
+    volumes = inner["spec"]["template"]["spec"].get("volumes", ())
+    for source in (one for each in volumes for one in each.get("projected", {"sources": [each]})["sources"]):
+        table = next(each for each in objects(made) if each["metadata"]["name"] == source["configMap"]["name"])
         for name, text in table["data"].items():
             (folder / name).write_text(text, encoding="utf-8")
         words = [word.replace("/etc/matrix", str(folder)) for word in words]
@@ -153,6 +154,36 @@ def _started(words: Sequence[str], env: Mapping[str, str], folder: Path, wanted:
 def _seen(task: slurm_job.Task, wanted: Sweep) -> Seen:
     names = {*wanted.rows[0], *wanted.env, "GANG_INDEX", "GANG_COUNT"}
     return Seen(task.words, {name: value for name, value in task.env.items() if name in names})
+
+
+@pytest.mark.parametrize("most", [90, 120, 1000])
+def test_a_large_matrix_is_in_several_config_maps(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One Job still makes all copies: 10,000 rows of 400 bytes are no 20,000 objects."""
+    monkeypatch.setattr("bayplan.manifests.matrix.CONFIG_MAP_LIMIT", most)
+    wanted = Sweep([{"A": f"é{number}" * 3, "LR": str(number)} for number in range(12)], ["$(A)", "$(LR)"], {})
+    made = compiled({"matrix": {"rows": wanted.rows}}, args=wanted.words)
+    tables = [each for each in objects(made) if each["kind"] == "ConfigMap"]
+    assert all(len(text.encode()) <= most for each in tables for text in each["data"].values())
+    assert len({name for each in tables for name in each["data"]}) == len(tables)
+    assert (len(tables) > 1) == (most < 1000)
+    for index in range(12):
+        assert _in_pod(made, index, "sh", tmp_path, wanted) == wanted.expected(index)
+
+
+def test_the_longest_value_is_the_one_with_which_linux_starts_a_program() -> None:
+    def starts(length: int) -> bool:
+        try:
+            return subprocess.run(["true"], env={"LR": "x" * length}, check=False).returncode == 0
+        except OSError:
+            return False
+
+    def codes(length: int) -> list[str]:
+        gang = {"name": "t", "matrix": {"LR": ["x" * length, "1"]}, "podSets": [_pods("run")]}
+        return [each.code for each in native.read(_workflow([gang])).diagnostics]
+
+    longest = matrix.LONGEST - len("LR=") - 1
+    assert (starts(longest), codes(longest)) == (True, [])
+    assert (starts(longest + 1), codes(longest + 1)) == (False, ["W359"])
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -255,6 +286,76 @@ def test_600_trials_on_64_gpus_are_no_error(scheduler: str, limit: dict[str, int
     compiled({"replicas": 600, **limit}, scheduler)
 
 
+# Gangs that wait for a sweep, and sweeps that wait for a gang.
+
+
+def line(gang: Mapping[str, Any], scheduler: str = "kai", **pods: Any) -> Compiled:
+    """Prepare, then a sweep, then choose: three gangs, which must compile."""
+    ends = {"image": "a:1", "command": ["run"], "resources": CPU}
+    trial = {"name": "trial", "image": "a:1", "accelerator": {"count": 1}, "resources": CPU, "command": ["run"], **pods}
+    gangs = [
+        {"name": "first", "podSets": [{"name": "all", **ends}]},
+        {"name": "trial", "dependsOn": ["first"], **gang, "podSets": [trial]},
+        {"name": "last", "dependsOn": ["first", "trial"], "podSets": [{"name": "all", **ends}]},
+    ]
+    queue = {"queue": "research"} if scheduler in ("kai", "volcano", "kueue") else {}
+    (flow,) = _documents({**_workflow([]), "spec": {**queue, "gangs": gangs}})
+    (cluster,) = _documents({**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "versions": VERSIONS}}, "topology")
+    accept = frozenset(("F615", *ACCEPTED.get(scheduler, ())[1:]))
+    outcome = pipeline.compile(Request(flow, cluster, scheduler=scheduler, namespace="ml", accept=accept))[0]
+    assert outcome.value, [each for each in outcome.diagnostics if each.severity == "error"]
+    return outcome.value
+
+
+def waits(made: Compiled) -> dict[str, list[str]]:
+    """What each replicatedJob of the one JobSet waits for."""
+    jobs = only(made, "JobSet")["spec"]["replicatedJobs"]
+    assert all(one["status"] == "Complete" for each in jobs for one in each.get("dependsOn", ()))
+    return {each["name"]: [one["name"] for one in each.get("dependsOn", ())] for each in jobs}
+
+
+@pytest.mark.parametrize("scheduler", sorted(TOGETHER | {"kueue"}))
+@pytest.mark.parametrize("matrix", [False, True])
+def test_one_job_of_a_jobset_is_the_sweep_between_two_gangs(scheduler: str, matrix: bool) -> None:
+    """JobSet 0.12 starts its Jobs in this order (`depends_on.go`), each when that before is complete."""
+    copies = {"matrix": {"LR": [*range(30)], "SEED": [*range(20)]}} if matrix else {"replicas": 600}
+    made = line({**copies, "atOnce": 8, "maxRestarts": 2}, scheduler)
+    assert waits(made) == {"first-all": [], "trial-trial": ["first-all"], "last-all": ["trial-trial"]}
+    job = only(made, "JobSet")["spec"]["replicatedJobs"][1]["template"]["spec"]
+    assert (job["completions"], job["parallelism"], job["backoffLimitPerIndex"]) == (600, 8, 2)
+    assert "failurePolicy" not in only(made, "JobSet")["spec"]
+    if matrix:
+        assert only(made, "ConfigMap")["metadata"]["name"] == "s-trial.matrix"
+
+
+def test_a_sweep_that_fails_does_not_run_again_with_its_jobset() -> None:
+    gangs = [
+        {"name": "trial", "replicas": 9, "podSets": [_pods("run")]},
+        {"name": "a", "dependsOn": ["trial"], "maxRestarts": 3, "podSets": [_pods("run")]},
+        {"name": "b", "dependsOn": ["a"], "maxRestarts": 3, "podSets": [_pods("run")]},
+    ]
+    data = _workflow(gangs)
+    (document,) = _documents({**data, "spec": {**data["spec"], "queue": "research"}})
+    (cluster,) = _documents(TOPOLOGY, "topology")
+    made = pipeline.compile(Request(document, cluster, scheduler="kai", namespace="ml"))[0].value
+    assert made
+    policy = only(made, "JobSet")["spec"]["failurePolicy"]
+    rule = {"name": "copies", "action": "FailJobSet", "targetReplicatedJobs": ["trial-trial"]}
+    assert policy == {"maxRestarts": 3, "rules": [rule]}
+
+
+def test_the_last_copies_stand_for_all_of_them() -> None:
+    """A gang waits for those that no other copy waits for: these start after all others are complete."""
+    before = waits(line({"replicas": 7, "atOnce": 3}, replicas=2))
+    assert before["last-all"] == ["trial-4-trial", "trial-5-trial", "trial-6-trial"]
+    assert [before[f"trial-{n}-trial"] for n in (0, 2, 3)] == [["first-all"], ["first-all"], ["trial-0-trial"]]
+
+    def ended(name: str) -> set[str]:
+        return {name}.union(*map(ended, before[name]))
+
+    assert ended("last-all") == {*before}
+
+
 # Slurm
 
 
@@ -352,7 +453,7 @@ def test_a_written_workflow_reads_as_the_same() -> None:
 def lists() -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
     """Lists and their product: the last variable changes fastest, in the order of the file."""
     yield {"B": [1, 2], "A": ["x", True]}, [{"B": b, "A": a} for b in "12" for a in ("x", "true")]
-    yield {"LR": [0.1, 1e-05, 10]}, [{"LR": "0.1"}, {"LR": "1e-05"}, {"LR": "10"}]
+    yield {"LR": [0.1, 1e-05, 10]}, [{"LR": "0.1"}, {"LR": "0.00001"}, {"LR": "10"}]
 
 
 @pytest.mark.parametrize(("written", "rows"), [*lists()])

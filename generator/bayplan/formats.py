@@ -85,7 +85,12 @@ def workflow(document: Document, name: str = "", context: Context = Context()) -
         hint = did_you_mean(name, list(workflows.FORMATS))
         message = f'unknown workflow format: "{name}"; the formats are {", ".join(workflows.FORMATS)}'
         return Read(None, (error("A920", ("argument", "--from"), message, hint=hint),))
-    return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
+    read = _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
+    if read.value and any(gang.matrix for gang in read.value.gangs) and native.sniff(document.data):
+        from bayplan.workflows import matrix
+
+        read = read._replace(diagnostics=(*read.diagnostics, *matrix.respelled(document)))
+    return read
 
 
 def topology(document: Document) -> Read[ClusterTopology]:

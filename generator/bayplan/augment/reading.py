@@ -159,7 +159,8 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         if scheduler == "none" and not _is_default(each.scheduler, cluster.topology):
             outcome = Outcome(None, (_unclaimed(each),))
         wrong += outcome.diagnostics
-        members += [Member(each, outcome.value, scheduler)] if outcome.value else []
+        asked = outcome.value and (outcome.value._replace(least=1) if _are_copies(each) else outcome.value)
+        members += [Member(each, asked, scheduler)] if asked else []
     return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
 
 
@@ -288,6 +289,13 @@ def _copies(one: Object) -> int:
     ours = kind(one) == "Job" and GANG_LABEL in mapping(one.data, "metadata", "labels")
     apart = get(one.data, "spec", "backoffLimitPerIndex") is not None
     return (number_in(one.data, "spec", "completions") or 0) if ours and apart else 0
+
+
+def _are_copies(found: PodsFound) -> bool:
+    """Whether the pods of a Job in a JobSet of bayplan are copies of a gang, of which one is enough to start."""
+    path = found.route[len(found.workload.route) : -1]
+    ours = kind(found.workload) == "JobSet" and GANG_LABEL in mapping(found.workload.data, "metadata", "labels")
+    return ours and get(found.workload.data, *path, "backoffLimitPerIndex") is not None
 
 
 def _one_copy(one: Object) -> Object:

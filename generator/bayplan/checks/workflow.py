@@ -13,12 +13,13 @@ from bayplan.core.phrases import count, did_you_mean, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
 from bayplan.kube.ranks import OWN, OWN_PREFIXES, user_names
 from bayplan.model.encoding import camel_case
-from bayplan.model.plan import MOST_PODS
+from bayplan.model.plan import GANG_COUNT, GANG_INDEX, MOST_PODS
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import (
     GANGS,
     Checkpoint,
+    Container,
     Gang,
     Group,
     Owner,
@@ -64,9 +65,11 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W357: a variable of the matrix that a podSet sets too. W391: a reference to none."""
+    """W357: a variable of the matrix that a podSet sets too. W391: a reference to none. W394: to one, but in a shell's
+    form."""
     for place in pod_sets(workflow):
         gang = place.owner.gang
+        yield from _unread(place)
         yield from _unset(place) if gang.rows else ()
         both = [name for name in (gang.rows[0] if gang.rows else {}) if name in user_names(place.pods)]
         for name in both:
@@ -102,6 +105,45 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
                 message = f'nothing sets {name}, so every copy of gang "{gang.name}" gets the text "$({name})"'
                 hint = did_you_mean(name, columns) or f"add it to the matrix, or write $$({name}) for the text"
                 yield warning("W391", (*place.route, *route), message, hint=hint)
+
+
+_OF_A_SHELL = re.compile(r"(?<![$\\])\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox", "envsubst", "eval", "make", "parallel"}
+_SHELLS |= {"su", "runuser", "ssh", "flock", "watch", "script"}
+"""Programs that replace variables in their arguments, or give them to a shell."""
+
+_RANK = OWN - {GANG_INDEX, GANG_COUNT, "JOB_COMPLETION_INDEX", "POD_NAMESPACE"}
+
+
+def _unread(place: Place) -> Iterator[Diagnostic]:
+    """W394: `$NAME` of a matrix or rendezvous where no shell replaces it, and `$(NAME)` in a file."""
+    gang, spec = place.owner.gang, place.pods
+    columns = gang.rows[0] if gang.rows else ()
+    copies = (GANG_INDEX, GANG_COUNT) if gang.replicas > 1 and not serves(gang) else ()
+    names = {*columns, *copies, *(() if gang.rendezvous == "none" else _RANK)}
+    beside = (("initContainers", spec.init_containers), ("sidecars", spec.sidecars))
+    containers: list[tuple[PodSet | Container, Route]] = [(spec, ())]
+    containers += [(each, (key, number)) for key, some in beside for number, each in enumerate(some)]
+    for each, route in containers:
+        words: list[tuple[str, int | str, str]] = [("command", n, word) for n, word in enumerate(each.command)]
+        words += [("args", n, word) for n, word in enumerate(each.args)]
+        if not each.command or any(word.rpartition("/")[2] in _SHELLS for _, _, word in words):
+            words = []
+        words += [("env", name, value) for name, value in texts(each.env).items()]
+        for key, at, text in words:
+            for found in _OF_A_SHELL.finditer(text):
+                name = found[1] or found[2]
+                if name in names:
+                    message = f'no shell reads this, so the program gets the text "{found[0]}"'
+                    yield warning("W394", (*place.route, *route, key, at), message, hint=f"write $({name})")
+                    break
+    for path, held in spec.files.items():
+        script = not isinstance(held, str) or held.startswith("#!") or path.endswith(".sh")
+        inside = set() if script or not columns else {found[1] for found in _REFERENCE.finditer(str(held))}
+        for name in (name for name in columns if name in inside):
+            message = f'nothing replaces "$({name})" in a file: all copies get the same text'
+            hint = f"let the program read the variable {name}, or pass $({name}) as an argument"
+            yield warning("W394", (*place.route, "files", path), message, hint=hint)
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:

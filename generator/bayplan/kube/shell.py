@@ -28,11 +28,24 @@ def operand(path: str) -> str:
     return quote(f"./{path}" if path.startswith("-") else path)
 
 
-def table_of_rows(index: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """Lines of shell that set the variables of the row whose number a variable has. They run in any POSIX shell."""
-    settings = (" ".join(f"{name}={quote(value) if value else ''}" for name, value in row.items()) for row in rows)
-    lines = (f"{number}) {assigned} ;;\n" for number, assigned in enumerate(settings))
-    return f"case ${index} in\n{''.join(lines)}esac\nexport {' '.join(rows[0])}\n"
+def table_of_rows(index: str, rows: Sequence[Mapping[str, str]], most: int) -> list[str]:
+    """Lines of shell that set the variables of the row whose number a variable has. They run in any POSIX shell.
+
+    `most`: how many bytes one text has at most. Several texts have different rows.
+    """
+    first, last = f"case ${index} in\n", f"esac\nexport {' '.join(rows[0])}\n"
+    room = most - len(first) - len(last)
+    parts, left = [list[str]()], room
+    for number, row in enumerate(rows):
+        settings = " ".join(f"{name}={quote(value) if value else ''}" for name, value in row.items())
+        line = f"{number}) {settings} ;;\n"
+        size = len(line.encode("utf-8", "surrogatepass"))
+        if size > left and parts[-1]:
+            parts.append([])
+            left = room
+        parts[-1].append(line)
+        left -= size
+    return ["".join((first, *part, last)) for part in parts]
 
 
 RUN = "; ".join(

@@ -144,7 +144,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         from bayplan.manifests import matrix
 
         parts = combine(parts, matrix.mounted(gang))
-        behind = started((*command, *spec.args), parts.env, matrix.SHELL, gang.columns, (GANG_INDEX, GANG_COUNT))
+        behind = started((*command, *spec.args), parts.env, matrix.shell(gang), gang.columns, (GANG_INDEX, GANG_COUNT))
     elif refer((*spec.command, *spec.args, *(each.get("value") for each in parts.env)), values):
         behind = started((*spec.command, *spec.args), parts.env, exports(values), values)
     else:
@@ -423,7 +423,7 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
         if gang.copies > 1 and gang.gang.rows:
             from bayplan.manifests import matrix
 
-            yield matrix.config_map(plan, gang)
+            yield from matrix.config_maps(plan, gang)
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
     for workload in shape.workloads:

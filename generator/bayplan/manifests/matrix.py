@@ -1,4 +1,4 @@
-"""The matrix of a gang whose copies are pods of one Indexed Job: a table in a ConfigMap, and a shell that reads it.
+"""The matrix of a gang whose copies are pods of one Indexed Job: a table in ConfigMaps, and a shell that reads it.
 
 Kubernetes cannot give the pods of a Job different variables. So a shell sets them by the pod's index
 (`kube.shell.started`).
@@ -6,34 +6,56 @@ Kubernetes cannot give the pods of a Job different variables. So a shell sets th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from bayplan.kube.kinds import INDEX_VARIABLE, gang_labels
+from bayplan.kube.pod import CONFIG_MAP_LIMIT
 from bayplan.kube.shell import table_of_rows
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Plan
 
 VOLUME = "bayplan-matrix"
 FOLDER, FILE = "/etc/matrix", "rows.sh"
-SHELL = f". {FOLDER}/{FILE}"
-"""What sets the variables."""
 
 
-def config_map(plan: Plan, gang: GangPlan) -> Manifest:
-    """The table. Its name has a dot, which no name of a gang or podSet has."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": _name(gang), "labels": gang_labels(plan, gang)},
-        "data": {FILE: table_of_rows(INDEX_VARIABLE, gang.gang.rows)},
-    }
-
-
-def _name(gang: GangPlan) -> str:
-    return f"{gang.name}.matrix"
+def config_maps(plan: Plan, gang: GangPlan) -> Iterator[Manifest]:
+    """The table: as few ConfigMaps as hold it. Their names have a dot, which no name of a gang or podSet has."""
+    for number, data in enumerate(_tables(gang)):
+        yield {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": _name(gang, number), "labels": gang_labels(plan, gang)},
+            "data": {_file(number): data},
+        }
 
 
 def mounted(gang: GangPlan) -> PodParts:
     """The table in a pod."""
+    names = [_name(gang, number) for number, _ in enumerate(_tables(gang))]
+    several = {"projected": {"sources": [{"configMap": {"name": name}} for name in names]}}
+    source = several if len(names) > 1 else {"configMap": {"name": names[0]}}
     return PodParts(
-        volumes=({"name": VOLUME, "configMap": {"name": _name(gang)}},),
+        volumes=({"name": VOLUME, **source},),
         mounts=({"name": VOLUME, "mountPath": FOLDER},),
     )
+
+
+def shell(gang: GangPlan) -> str:
+    """What sets the variables: in all files but one, no row has the index of the pod."""
+    return "\n".join(f". {FOLDER}/{_file(number)}" for number, _ in enumerate(_tables(gang)))
+
+
+def _tables(gang: GangPlan) -> Sequence[str]:
+    return table_of_rows(INDEX_VARIABLE, gang.gang.rows, CONFIG_MAP_LIMIT)
+
+
+def _name(gang: GangPlan, number: int) -> str:
+    return f"{gang.name}.matrix{_part(number)}"
+
+
+def _file(number: int) -> str:
+    return FILE.replace(".", f"{_part(number)}.")
+
+
+def _part(number: int) -> str:
+    return f"-{number + 1}" if number else ""

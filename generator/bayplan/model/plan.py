@@ -145,6 +145,20 @@ class GangPlan(NamedTuple):
         return {**index, GANG_COUNT: str(self.gang.replicas), **own}
 
 
+def predecessors(gang: GangPlan, gangs: Mapping[str, GangPlan]) -> list[GangPlan]:
+    """The gangs that a gang waits for itself. Others end before these: a copy that waits for another copy (`atOnce`)
+    starts after all gangs that the other one waited for.
+    """
+    names = (gang.previous,) if gang.previous in gangs else tuple(name for name in gang.after if name in gangs)
+    ended = {earlier for name in names for earlier in (gangs[name].previous, *gangs[name].after)}
+    return [gangs[name] for name in names if name not in ended]
+
+
+def awaited(gang: GangPlan) -> list[Pods]:
+    """The podSet instances whose end is the end of the gang: those of its lead, or all."""
+    return [pods for pods in all_pods(gang.root) if gang.gang.lead in ("", pods.spec.name)]
+
+
 # Amounts of a node are thousandths. Besides Kubernetes resource names there are `accelerator:NAME` (cards),
 # `imex-channel` (one a node), `whole-node` (one a node) and things of which a node has a fixed number.
 

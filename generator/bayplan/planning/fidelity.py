@@ -16,8 +16,10 @@ from bayplan.model.plan import (
     Units,
     all_pods,
     allocator,
+    awaited,
     gang_queue,
     once,
+    predecessors,
     queue_route,
     title,
     walk,
@@ -276,13 +278,11 @@ def _uneven(units: Units) -> bool:
 def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> Iterator[Need]:
     """What one gang needs from its workload kind."""
     spec, subject = gang.gang, f'gang "{gang.gang.name}"'
-    chained = any(other.previous and other.route == gang.route for other in gangs.values())
-    own = sum(1 for _ in all_pods(gang.root)) if chained else 0
     if gang.after:
-        parts = sum(1 for name in gang.after for _ in all_pods(gangs[name].root)) + own
+        parts = sum(len(awaited(other)) for other in predecessors(gang, gangs))
         yield Need("depends-on", parts, (*gang.route, "dependsOn"), subject=subject)
-    elif chained:
-        yield Need("at-once", own, (*gang.route, "atOnce"), subject=subject)
+    if any(other.previous and other.route == gang.route for other in gangs.values()):
+        yield Need("at-once", len(awaited(gang)), (*gang.route, "atOnce"), subject=subject)
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     folded = any(pods.copies > 1 for pods in all_pods(gang.root))

@@ -174,9 +174,16 @@ def without_chains(plan: Plan, enforced: ClusterTopology) -> Plan:
     `enforced`: the topology with the numbers of queues that the scheduler's own objects have.
     """
     both = plan, plan._replace(topology=enforced)
+    tied = {
+        name for gang in plan.gangs for name in (gang.name, *gang.after) if gang.after
+    }  # one JobSet holds all copies
 
     def freed(gang: GangPlan) -> GangPlan:
-        held = gang.previous and all(_held(gang, plan, tuple(bounds(each, gang))) for each in both)
+        held = (
+            gang.previous
+            and gang.name not in tied
+            and all(_held(gang, plan, tuple(bounds(each, gang))) for each in both)
+        )
         return gang._replace(previous="") if held else gang
 
     return plan._replace(gangs=tuple(map(freed, plan.gangs)))

@@ -12,6 +12,7 @@ from bayplan.kube.kinds import (
     CONTROLLED,
     GROVE,
     JOB,
+    JOBSET,
     KINDS,
     MPIJOB,
     SBATCH,
@@ -21,8 +22,8 @@ from bayplan.kube.kinds import (
     Kind,
     instances,
 )
-from bayplan.kube.pod import CONFIG_MAP_LIMIT, asks_ready, containers
-from bayplan.model.backend import FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
+from bayplan.kube.pod import asks_ready, containers
+from bayplan.model.backend import CHAINED, FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
     GangPlan,
@@ -32,10 +33,12 @@ from bayplan.model.plan import (
     Unit,
     Units,
     all_pods,
+    awaited,
     edit_unit,
     instance,
     once,
     one_version,
+    predecessors,
     walk,
 )
 from bayplan.model.target import Target
@@ -202,9 +205,11 @@ def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
 def _made(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
     """One workload for all copies where the scheduler can have it, otherwise one for each of them."""
     together = _together(plan, copies, offer, target)
-    if together and together.value:
+    if together and together.value and all(gap.severity == "info" for gap in together.diagnostics):
         return together
     apart = _workloads(plan, copies, offer, target)
+    if together and together.value:
+        return together if _gravity(together.diagnostics) < _gravity(apart.diagnostics) else apart
     return Outcome(apart.value, (*(together.diagnostics if together else ()), *apart.diagnostics))
 
 
@@ -273,11 +278,12 @@ def _candidates(kind: str, plan: Plan, copies: list[Family], offer: Offer) -> It
         yield tuple(Workload(kind, _name(plan, family), family) for family in folded)
 
 
-# All copies of a gang as one object: an Indexed Job whose pods are the copies, or a job array of Slurm.
+# All copies of a gang as one object: an Indexed Job whose pods are the copies, or a job array of Slurm. If other gangs
+# wait for the copies, or the copies for them, the Job is in their JobSet.
 
 
 def _together(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]] | None:
-    """The workload whose one object makes the copies of a gang; None if each copy has its own.
+    """The workload whose one object makes the copies of a gang, with its gaps; None if each copy has its own.
 
     An outcome without a value has the reason why the scheduler needs an object for each copy.
     """
@@ -287,21 +293,25 @@ def _together(plan: Plan, copies: list[Family], offer: Offer, target: Target) ->
     if folded is None:
         return None
     kind, gangs = folded
-    gang = next(each for each in gangs if each.copies > 1)
-    feature = LIMITED if gang.gang.at_once else UNLIMITED
-    key = "matrix" if gang.gang.rows else "replicas"
-    need = Need(feature, gang.copies, (*gang.route, key), subject=f'gang "{gang.gang.name}"')
-    row = find_row(need, offer.rows, target)
-    if row is None or row.fidelity == "absent":
-        return None
-    if row.fidelity == "approximate":
-        return Outcome(None, tuple(compare((need,), offer.rows, target, offer.name, offer.features)))
+    if kind in offer.folds:
+        gangs = tuple(map(fold, gangs))
+    for gang in (each for each in gangs if each.copies > 1):
+        feature = LIMITED if gang.gang.at_once or kind == JOBSET else UNLIMITED  # a JobSet starts as a whole anyway
+        key = "matrix" if gang.gang.rows else "replicas"
+        need = Need(feature, gang.copies, (*gang.route, key), subject=f'gang "{gang.gang.name}"')
+        row = find_row(need, offer.rows, target)
+        if row is None or row.fidelity == "absent":
+            return None
+        if row.fidelity == "approximate":
+            return Outcome(None, tuple(compare((need,), offer.rows, target, offer.name, offer.features)))
     workload = Workload(kind, gangs[0].name if len(gangs) == 1 else _name(plan, gangs), gangs)
+    if not _supported(workload, offer, target):
+        return None
     own = tuple(compare(offer.needs(plan, workload), offer.rows, target, offer.name, offer.features))
-    if own:
+    if own and kind != JOBSET:
         return Outcome(None, tuple(gap for gap in own if gap.severity == "info"))
     gaps = tuple(_gaps((workload,), plan, offer, target))
-    return None if any(gap.severity != "info" for gap in gaps) else Outcome((workload,), gaps)
+    return None if kind != JOBSET and any(gap.severity != "info" for gap in gaps) else Outcome((workload,), gaps)
 
 
 def _folded(plan: Plan, family: Family, offer: Offer) -> tuple[str, Family] | None:
@@ -309,29 +319,33 @@ def _folded(plan: Plan, family: Family, offer: Offer) -> tuple[str, Family] | No
     if not any(gang.gang.replicas > 1 for gang in family):
         return None
     if SBATCH in offer.kinds:
-        return SBATCH, _renamed_copies(plan, family, lambda gang: gang)
-    first = family[0]
-    alone = len({gang.route for gang in family}) == 1 and not first.after
-    if not alone or JOB not in offer.kinds or first.gang.workload not in ("auto", JOB) or not _indexed(first):
+        return SBATCH, _renamed_copies(plan, family, family, lambda gang: gang)
+    kind = JOB if len({gang.route for gang in family}) == 1 else JOBSET
+    requested = {gang.gang.workload for gang in family} <= {"auto", kind}
+    folded = [gang for gang in once(family) if gang.gang.replicas > 1 and _indexed(gang)]
+    if kind not in offer.kinds or not requested or not folded:
         return None
-    return JOB, _renamed_copies(plan, family, _one_podset)
+    return kind, _renamed_copies(plan, family, folded, _one_podset)
 
 
-def _renamed_copies(plan: Plan, family: Family, fold_copies: Callable[[GangPlan], GangPlan]) -> Family:
-    """Each gang once. What waited for its copies waits for their one object."""
-    bases = {gang.name: base_name(plan.workflow, gang.gang) for gang in family}
-    firsts = {gang.route: gang for gang in reversed(family)}
-    made = (
-        gang._replace(
-            name=bases[gang.name],
-            after=tuple(dict.fromkeys(bases.get(name, name) for name in gang.after)),
-            previous="",
-            copies=gang.gang.replicas,
-            root=edit_unit(gang.root, pods=lambda pods, name=bases[gang.name]: _led(pods, name)),  # type: ignore[misc]
-        )
-        for gang in (firsts[route] for route in dict.fromkeys(gang.route for gang in family))
-    )
-    return tuple(fold_copies(gang) if gang.copies > 1 else gang for gang in made)
+def _renamed_copies(
+    plan: Plan, family: Family, folded: Sequence[GangPlan], fold_copies: Callable[[GangPlan], GangPlan]
+) -> Family:
+    """Each folded gang once. What waited for its copies waits for their one object."""
+    routes = {gang.route for gang in folded}
+    bases = {gang.name: base_name(plan.workflow, gang.gang) for gang in family if gang.route in routes}
+    left = {gang.route if gang.route in routes else gang.name: gang for gang in reversed(family)}
+
+    def made(gang: GangPlan) -> GangPlan:
+        gang = gang._replace(after=tuple(dict.fromkeys(bases.get(name, name) for name in gang.after)))
+        if gang.route not in routes:
+            return gang
+        name = bases[gang.name]
+        root = edit_unit(gang.root, pods=lambda pods: _led(pods, name))
+        own = gang._replace(name=name, previous="", copies=gang.gang.replicas, root=root)
+        return fold_copies(own) if own.copies > 1 else own
+
+    return tuple(map(made, reversed(left.values())))
 
 
 def _led(pods: Pods, gang: str) -> Pods:
@@ -366,7 +380,7 @@ def _indexed(gang: GangPlan) -> bool:
         and not (own.hosts or gang.compute_domains or spec.launcher or spec.restart_gang_on_exit_codes)
         and not (spec.fabric and spec.fabric.address)
         and not serves(own)
-        and not (own.rows and (_needs_literals(spec) or _large(own.rows)))
+        and not (own.rows and _needs_literals(spec))
     )
 
 
@@ -375,13 +389,6 @@ def _needs_literals(spec: PodSet) -> bool:
     beside = spec.init_containers or spec.sidecars or any(spec.data) or containers(spec.template)
     probes = spec.startup_probe or spec.readiness_probe or spec.liveness_probe
     return bool(beside or probes or not spec.command)
-
-
-def _large(rows: Sequence[Mapping[str, str]]) -> bool:
-    """Whether no ConfigMap holds the table of a matrix."""
-    from bayplan.kube.shell import table_of_rows  # few workflows have a matrix
-
-    return len(table_of_rows("", rows).encode("utf-8", "surrogatepass")) > CONFIG_MAP_LIMIT
 
 
 def with_shared_objects(plan: Plan, shape: Shape) -> Plan:
@@ -479,7 +486,26 @@ def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Tar
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
         yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
-        yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, _titled(kind))
+        for need in _needs(workloads, kind, plan):
+            hint = _fewer(workloads[0], need, kind, offer, target) if need.feature == "depends-on" else ""
+            gaps = compare((need,), kind.SUPPORT, target, _titled(kind))
+            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
+
+
+def _fewer(workload: Workload, need: Need, kind: Kind, offer: Offer, target: Target) -> str:
+    """The `atOnce` with which a gang waits for few enough copies of another: the last ones wait for all others."""
+    rows = (find_row(need._replace(amount=each), kind.SUPPORT, target) for each in range(1, need.amount))
+    most = sum(row is not None and row.fidelity == "exact" for row in rows)
+    gangs = {gang.name: gang for gang in workload.gangs}
+    waiting = next(gang for gang in workload.gangs if gang.route == need.route[:-1])
+    before = predecessors(waiting, gangs)
+    for gang in once(before):
+        own = len(awaited(gang))
+        room = most - need.amount + own * sum(other.route == gang.route for other in before)
+        if gang.gang.replicas > 1 and room >= own and most and CHAINED not in offer.features:
+            less = f'set `atOnce: {room // own}` or less on gang "{gang.gang.name}"'
+            return f"{less}, or render the gangs separately with `--gang NAME`"
+    return ""
 
 
 def _kind_need(workload: Workload) -> Need:

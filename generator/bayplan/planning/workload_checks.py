@@ -427,9 +427,10 @@ SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSe
 
 def _shared(workload: Workload) -> Iterator[Diagnostic]:
     """P513: gangs in one JobSet have common restarts and a common time to live."""
-    first = workload.gangs[0]
     for field, key in SHARED:
-        odd = next((g for g in workload.gangs if getattr(g.gang, field) != getattr(first.gang, field)), None)
+        gangs = [gang for gang in workload.gangs if key != "maxRestarts" or gang.copies == 1]
+        first = gangs[0] if gangs else workload.gangs[0]
+        odd = next((gang for gang in gangs if getattr(gang.gang, field) != getattr(first.gang, field)), None)
         if odd:
             message = (
                 f'gangs "{first.gang.name}" and "{odd.gang.name}" share a {KINDS[workload.kind].TITLE}, because one'

@@ -157,9 +157,21 @@ def _wrong_key(text: str, value: Any) -> InvalidScalar:
 def _ambiguous_scalar(text: str) -> InvalidScalar:
     """R111: a plain scalar that readers disagree on."""
     value = kubectl(text)
-    meant = "" if isinstance(value, str) else f", or {_as_json(value)} for the {_kind(value)}"
+    small = isinstance(value, float) and 1e-16 < abs(value) < 1e16
+    form = without_exponent(value) if small else "" if isinstance(value, str | float) else _as_json(value)
+    meant = f", or {form} for the {_kind(value)}" if form else ""
     message = f'YAML 1.1, YAML 1.2 and kubectl disagree on the unquoted "{shorten(text)}"'
     return InvalidScalar("R111", message, f'write "{shorten(text)}" in quotes for the string{meant}')
+
+
+def without_exponent(value: float) -> str:
+    """A number as all readers of YAML read it: `0.00001` instead of `1e-05`."""
+    shown = repr(value)
+    if "e" not in shown:
+        return shown.removesuffix(".0")
+    from decimal import Decimal  # few numbers have an exponent
+
+    return f"{Decimal(shown):f}"
 
 
 def _kind(value: Any) -> str:

@@ -8,11 +8,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.ranks import OWN, OWN_PREFIXES
-from bayplan.text.document import Document
+from bayplan.text.document import Document, spans_of
+from bayplan.text.scalars import without_exponent
+from bayplan.text.source import Lines
 
 MOST = 10_000
 """The most copies that a matrix makes: as many as gangs in a workflow."""
@@ -26,6 +28,7 @@ SHELL |= {"SECONDS", "SHELLOPTS", "UID", "_"}
 "Shell Variables"). A shell sets those of a matrix."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,252}")
+_ANCHOR = re.compile(r"^&\S+\s+")
 
 Rows = tuple[Mapping[str, str], ...]
 
@@ -78,7 +81,7 @@ def _written(listed: Sequence[Mapping[str, Any]], at: Route) -> Outcome[Rows]:
             what = f"lacks {missing[0]}" if missing else f"also has {more[0]}"
             hint = "give all rows the same variables"
             wrong.append(error("W355", (*at, number), f"this row {what}, unlike the first one", hint=hint))
-        wrong += [_unwritable(name, (*at, number, name)) for name, value in row.items() if "\0" in _text(value)]
+        wrong += [found for name, value in row.items() for found in _unusable(name, _text(value), (*at, number, name))]
     return Outcome(None if wrong else tuple({name: _text(row[name]) for name in first} for row in listed), tuple(wrong))
 
 
@@ -89,10 +92,10 @@ def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:
     wrong += [_too_many(copies, at)] if copies > MOST else []
     texts = {name: [*map(_text, values)] for name, values in matrix.items()}
     wrong += [
-        _unwritable(name, (*at, name, number))
+        found
         for name, values in texts.items()
         for number, value in enumerate(values)
-        if "\0" in value
+        for found in _unusable(name, value, (*at, name, number))
     ]
     if wrong:
         return Outcome(None, tuple(wrong))
@@ -100,8 +103,30 @@ def _product(matrix: Mapping[str, Sequence[Any]], at: Route) -> Outcome[Rows]:
 
 
 def _text(value: str | float | bool) -> str:
-    """A value as YAML's core schema writes it; a number in its shortest form."""
+    """A value as YAML's core schema writes it; a number in its shortest form without an exponent."""
+    if isinstance(value, float):
+        return without_exponent(value)
     return value if isinstance(value, str) else str(value).lower()
+
+
+def respelled(document: Document) -> Iterator[Diagnostic]:
+    """W359, a warning: numbers and booleans of a valid Workflow that copies get with another text than the file has."""
+    values: dict[Route, str] = {}
+    for number, gang in enumerate(document.data["spec"]["gangs"]):
+        for key, listed in gang.get("matrix", {}).items():
+            for place, each in enumerate(listed if isinstance(listed, list) else ()):
+                route: Route = ("spec", "gangs", number, "matrix", key, place)
+                cells = [((*route, name), value) for name, value in each.items()] if key == ROWS else [(route, each)]
+                values.update((at, _text(value)) for at, value in cells if not isinstance(value, str))
+    if not values or document.source_map:
+        return
+    lines, spans = Lines(document.text), spans_of(document, values)
+    for at, text in values.items():
+        span = spans[at][0]
+        written = _ANCHOR.sub("", lines.line(span.line)[span.column - 1 : span.end_column - 1])
+        if written != text and not written.startswith("*"):  # an alias
+            message, hint = f'copies get the text "{text}" of {written}', f'write "{written}" in quotes to keep it'
+            yield warning("W359", ("workflow", *at), message, hint=hint)
 
 
 def named(name: str, route: Route) -> Iterator[Diagnostic]:
@@ -124,9 +149,22 @@ def _too_many(copies: int, at: Route) -> Diagnostic:
     return error("W358", at, message, hint="divide it into several workflows")
 
 
-def _unwritable(name: str, route: Route) -> Diagnostic:
-    message = f"a value of {name} has a NUL character, which no environment variable can have"
-    return error("W359", route, message, hint="remove it")
+LONGEST = 2**17
+"""Bytes of a variable with its name and a NUL (Linux, MAX_ARG_STRLEN in include/uapi/linux/binfmts.h, pages of 4 KiB).
+No container starts with a longer one."""
+
+
+def _unusable(name: str, value: str, route: Route) -> Iterator[Diagnostic]:
+    """W359: a value that no environment variable can have."""
+    size = len(f"{name}={value}".encode("utf-8", "surrogatepass")) + 1
+    if "\0" in value:
+        message = f"a value of {name} has a NUL character, which no environment variable can have"
+        yield error("W359", route, message, hint="remove it")
+    elif size > LONGEST:
+        message = (
+            f"{name} with this value has {size:,} bytes; Linux starts programs with at most {LONGEST:,} a variable"
+        )
+        yield error("W359", route, message, hint="write the value to a file, and its path into the matrix")
 
 
 # CSV (RFC 4180): commas, quotes around a field, two quotes for one. A line break may be inside quotes.
@@ -195,10 +233,10 @@ def _table(document: Document, name: str, route: Route) -> Outcome[Rows]:
     head, *below = found
     wrong = [*_heads(head, name), *_unequal(head, below, name)]
     wrong += [
-        _unwritable(column.text, _at(name, cell))
+        found
         for row in below
         for column, cell in zip(head, row, strict=False)
-        if "\0" in cell.text
+        for found in _unusable(column.text, cell.text, _at(name, cell))
     ]
     if has_errors(wrong):
         return Outcome(None, tuple(wrong))

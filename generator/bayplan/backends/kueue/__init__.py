@@ -446,7 +446,8 @@ def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
     if workload.kind != "jobset":
         return
     names = {gang.name for gang in workload.gangs}
-    request_of = {gang.name: requests(plan, gang) for gang in plan.gangs if gang.name in names}
+    copied = (gang for gang in workload.gangs if gang.copies > 1)  # of these the plan has each copy
+    request_of = {gang.name: requests(plan, gang) for gang in (*plan.gangs, *copied) if gang.name in names}
     for gang, pods in instances(workload):
         largest = max((layer.size for layer in request_of[gang.name][pods.name].layers), default=0)
         if largest > pods.replicas:
@@ -490,7 +491,8 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     waiting = next((gang for gang in plan.gangs if gang.after), None)
     if waiting is None:
         return
-    at_the_same_time = plan._replace(gangs=tuple(map(_at_once, plan.gangs)))
+    chained = {gang.route for gang in plan.gangs if gang.previous}
+    at_the_same_time = plan._replace(gangs=tuple(_at_once(gang, gang.route in chained) for gang in plan.gangs))
     if not isinstance(fit(at_the_same_time), Impossible):
         return
     message = (
@@ -498,12 +500,22 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
         f" {target.version('kueue')} admits their JobSet only if there is room for all of them"
     )
     hint = "render the gangs separately with `--gang NAME`, and start one after the other"
+    sweep = next(
+        (gang for gang in plan.gangs if gang.gang.replicas > 1 and sum(1 for _ in all_pods(gang.root)) == 1), None
+    )
+    if sweep and sweep.gang.at_once != 1:
+        fewer = "a lower `atOnce`" if sweep.gang.at_once else "`atOnce`"
+        hint = f'set {fewer} on gang "{sweep.gang.name}", or {hint}'
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
 
 
-def _at_once(gang: GangPlan) -> GangPlan:
-    """The gang as its JobSet needs it: with all copies, and without waiting for others."""
-    return gang._replace(after=(), gang=gang.gang._replace(at_once=gang.gang.replicas))
+def _at_once(gang: GangPlan, chained: bool) -> GangPlan:
+    """The gang as its JobSet needs it, without waiting for others: with all copies, or as many as one Job starts.
+
+    `chained`: whether its copies are Jobs of the JobSet, of which some wait for others.
+    """
+    copies = gang.gang.replicas if chained else gang.gang.at_once or gang.gang.replicas
+    return gang._replace(after=(), gang=gang.gang._replace(at_once=copies))
 
 
 # Features that must be on in the cluster

@@ -8,6 +8,7 @@ each task follow only from SLURM_PROCID, by the formula that all schedulers shar
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
@@ -126,7 +127,8 @@ def _variables(gang: GangPlan) -> Iterator[str]:
     if values:
         yield f"export {' '.join(f'{name}={word}' for name, word in values.items())}"
     if gang.copies > 1 and gang.gang.rows:
-        yield table_of_rows("SLURM_ARRAY_TASK_ID", gang.gang.rows).removesuffix("\n")
+        (table,) = table_of_rows("SLURM_ARRAY_TASK_ID", gang.gang.rows, sys.maxsize)
+        yield table.removesuffix("\n")
     if values:
         yield ""
 

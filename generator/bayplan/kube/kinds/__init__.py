@@ -14,7 +14,7 @@ from bayplan.model.manifest import Manifest, Many, Meta, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
 from bayplan.model.workflow import Rollout
 
-JOB = "job"
+JOB, JOBSET = "job", "jobset"
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
 
@@ -427,5 +427,5 @@ class Kind(Protocol):
 
 
 KINDS: Mapping[str, Kind] = Modules(
-    __name__, ("jobset", JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
+    __name__, (JOBSET, JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
 )

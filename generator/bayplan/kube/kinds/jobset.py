@@ -14,6 +14,7 @@ from bayplan.kube.kinds import (
     INDEX_FIELD,
     INDEX_VARIABLE,
     Piece,
+    copies_spec,
     instances,
     job_spec,
     meta,
@@ -22,7 +23,7 @@ from bayplan.kube.kinds import (
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, not_yet_upstream
 from bayplan.model.manifest import Manifest, Workload
-from bayplan.model.plan import GangPlan, Pods, all_pods
+from bayplan.model.plan import GangPlan, Pods, all_pods, awaited, predecessors
 
 TITLE = "JobSet"
 SERVICE = False
@@ -72,7 +73,7 @@ def replicated_job(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """The replicatedJob of a podSet instance. In a shared JobSet its name includes the gang's."""
     if len(workload.gangs) == 1:
         return pods.name
-    copy = f"-{gang.copy}" if gang.gang.replicas > 1 else ""
+    copy = f"-{gang.copy}" if gang.gang.replicas > 1 and gang.copies == 1 else ""
     return f"{gang.gang.name}{copy}-{pods.name}"
 
 
@@ -102,6 +103,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     spec = gangs[-1].gang
     ttl, failures = spec.ttl_seconds_after_finished, _failure_policy(workload)
     parts = [(gang, pods) for gang in gangs for pods in all_pods(gang.root)]
+    named = {gang.name: gang for gang in gangs}
     yield {
         "apiVersion": API_VERSION,
         "kind": "JobSet",
@@ -112,7 +114,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             **_success_policy(workload),
             **({"failurePolicy": failures} if failures else {}),
-            "replicatedJobs": [_replicated_job(workload, gang, pods, pieces) for gang, pods in parts],
+            "replicatedJobs": [_replicated_job(workload, gang, pods, pieces, named) for gang, pods in parts],
         },
     }
 
@@ -128,13 +130,18 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
 
 
 def _failure_policy(workload: Workload) -> dict[str, Any]:
-    """Restarts. A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go)."""
+    """Restarts. A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go).
+
+    Copies of one Job restart by themselves. If one fails in the end, a restart would run all of them again.
+    """
     again = any(pods.spec.restart_gang_on_exit_codes for _, pods in instances(workload))
-    restarts = workload.gangs[0].gang.max_restarts
+    restarts = max((gang.gang.max_restarts for gang in workload.gangs if gang.copies == 1), default=0)
     if not (restarts or again):
         return {}
-    limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs)
+    limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs if gang.copies == 1)
+    copies = [replicated_job(workload, gang, pods) for gang, pods in instances(workload) if gang.copies > 1]
     rules = [
+        *([{"name": "copies", "action": "FailJobSet", "targetReplicatedJobs": copies}] if copies else []),
         *([_rule("deadline", "FailJobSet", "DeadlineExceeded")] if limited else []),
         *([_rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")] if again else []),
     ]
@@ -158,14 +165,16 @@ def _success_policy(workload: Workload) -> dict[str, Any]:
 
 
 def _replicated_job(
-    workload: Workload, gang: GangPlan, pods: Pods, pieces: Mapping[tuple[str, str], Piece]
+    workload: Workload,
+    gang: GangPlan,
+    pods: Pods,
+    pieces: Mapping[tuple[str, str], Piece],
+    gangs: Mapping[str, GangPlan],
 ) -> dict[str, Any]:
     before = [  # a gang is complete when its lead is
         {"name": replicated_job(workload, other, each), "status": "Complete"}
-        for other in workload.gangs
-        if other.name in (*gang.after, gang.previous)
-        for each in all_pods(other.root)
-        if other.gang.lead in ("", each.spec.name)
+        for other in predecessors(gang, gangs)
+        for each in awaited(other)
     ]
     piece = pieces[gang.name, pods.name]
     metadata = meta("", piece.job)
@@ -175,6 +184,10 @@ def _replicated_job(
         **({"dependsOn": before} if before else {}),
         "template": {
             **({"metadata": metadata} if metadata else {}),
-            "spec": job_spec(gang, pods, pods.replicas, piece.template),
+            "spec": (
+                copies_spec(gang, pods, piece.template)
+                if gang.copies > 1
+                else job_spec(gang, pods, pods.replicas, piece.template)
+            ),
         },
     }

@@ -218,9 +218,12 @@ def growing(plan: Plan) -> Iterator[Diagnostic]:
             fewer = f"`surge: {number}`" if number else f"{none}, with which a copy leaves its nodes to the new one"
             yield error("P570", (*gang.route, "rollout", "surge"), message, hint=f"set {fewer}, or add nodes")
         limit = gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0
-        if limit > copies and (found := _most_copies(plan, gang, limit)) < limit:
-            message = f"{found} of the {limit} copies of {called} that its autoscaler may start fit"
-            hint = f"set `maxReplicas: {found}`, or add nodes before it needs more"
+        rolling = limit + surge
+        if limit > copies and (found := _most_copies(plan, gang, rolling)) < rolling:
+            message = f"{min(found, limit)} of the {limit} copies of {called} that its autoscaler may start fit"
+            if surge:
+                message += f"; a rollout of {limit} needs room for {rolling} (`surge`), and {found} fit"
+            hint = f"set `maxReplicas: {max(found - surge, copies)}`, or add nodes before it needs more"
             yield warning("P571", (*gang.route, "autoscale", "maxReplicas"), message, hint=hint)
 
 

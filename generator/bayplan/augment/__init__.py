@@ -255,10 +255,10 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     if selected.templates.patched:
-        from bayplan.manifests.runtime_patches import patched  # few TrainJobs need it
+        from bayplan.manifests.runtime_patches import other_forms, patched  # few TrainJobs need it
 
-        job, lost = patched(selected.templates, *every)
-        every, findings = (job,), (*findings, *lost)
+        job, lost = patched(selected.templates, every, cluster.target)
+        every, findings = (job,), (*findings, *other_forms(selected.templates, cluster.target), *lost)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
     if one := selected.templates.opened_from:

@@ -144,6 +144,10 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
                 objects += groups
                 continue
             wrong += (*_bound(templates),) if templates else read.diagnostics
+            if templates and templates.patched:
+                from bayplan.manifests.runtime_patches import other_forms  # few TrainJobs need it
+
+                wrong += other_forms(templates, cluster.target)
             pods += _pods(templates, cluster) if templates else ()
         elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
             wrong.append(_unreadable(one))

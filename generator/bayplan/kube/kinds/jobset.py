@@ -127,6 +127,14 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
     return list(done.values())
 
 
+def _rule(name: str, action: str, reason: str) -> dict[str, Any]:
+    return {"name": name, "action": action, "onJobFailureReasons": [reason]}
+
+
+DEADLINE_RULE = _rule("deadline", "FailJobSet", "DeadlineExceeded")
+EXIT_CODE_RULE = _rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")
+
+
 def _failure_policy(workload: Workload) -> dict[str, Any]:
     """Restarts. A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go)."""
     again = any(pods.spec.restart_gang_on_exit_codes for _, pods in instances(workload))
@@ -135,14 +143,10 @@ def _failure_policy(workload: Workload) -> dict[str, Any]:
         return {}
     limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs)
     rules = [
-        *([_rule("deadline", "FailJobSet", "DeadlineExceeded")] if limited else []),
-        *([_rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")] if again else []),
+        *([DEADLINE_RULE] if limited else []),
+        *([EXIT_CODE_RULE] if again else []),
     ]
     return {"maxRestarts": restarts, **({"rules": rules} if rules else {})}
-
-
-def _rule(name: str, action: str, reason: str) -> dict[str, Any]:
-    return {"name": name, "action": action, "onJobFailureReasons": [reason]}
 
 
 def _success_policy(workload: Workload) -> dict[str, Any]:

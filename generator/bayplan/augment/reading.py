@@ -136,7 +136,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif (group(one), kind(one)) in WORKLOADS:
             copies, scaled = _copies(one), _scaled(one, request.objects)
             read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
-            templates = read.value or _lenient(scaled, request.objects)
+            templates = (None if has_errors(read.diagnostics) else read.value) or _lenient(scaled, request.objects)
             templates = templates._replace(gangs=copies) if templates and copies else templates
             if templates and grove.is_grove(one):
                 cliques, groups = grove.made(scaled, request.objects, cluster.topology)

@@ -152,7 +152,7 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
             for name in sorted(user_names(pods.spec).intersection(RESERVED)):
                 route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
                 message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
-                yield error("W387", route, message, hint="remove it")
+                yield error("W387", route, message, hint=f"remove `{name}`, or use `workload: jobset`")
 
 
 def _clients(workload: Workload) -> Iterator[Diagnostic]:

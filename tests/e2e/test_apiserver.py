@@ -57,7 +57,7 @@ def held(case: Case, target: Target) -> bool:
 
 
 SERVED = {"kueue": "0.15", "none": "1.34"}
-"""Scheduler -> the release since which its objects have a version that the server and the newest CRDs serve."""
+"""Scheduler -> the release since which its objects have a version that the newest serve without a warning."""
 
 
 def of_others() -> list[Case]:

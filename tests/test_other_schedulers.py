@@ -205,6 +205,59 @@ def test_a_train_job_of_a_shared_runtime_gets_a_patch_of_its_own() -> None:
     assert "`schedulerName`" in refused.found[-1].message
 
 
+OLDER = {"kubernetes": "1.34", "kueue": "0.16", "jobset": "0.10", "trainer": "2.1"}
+"""Versions that belong together."""
+
+
+def at(versions: dict[str, str]) -> dict[str, Any]:
+    """The topology of a cluster with these versions, whose nodes have a label."""
+    (pool,) = TOPOLOGY["spec"]["pools"]
+    labelled = {**pool, "node": {**pool["node"], "nodeSelector": {"example.com/gpus": "h100"}}}
+    return {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "versions": versions, "pools": [labelled]}}
+
+
+def again(objects: list[Any], **more: Any) -> list[Any]:
+    """The changes of what is placed already."""
+    made = Outcome(*objects, **more)
+    assert made.value, made.codes
+    return list(made.value.changes)
+
+
+def test_a_train_job_of_trainer_2_1_gets_an_override_of_its_own() -> None:
+    theirs = {"targetJobs": [{"name": "node"}], "metadata": {"labels": {"a": "b"}}}
+    rule = {"match": {"kind": "TrainJob"}, "gang": {"placement": {"required": "spine"}}}
+    asked = {"policy": [rule], "scheduler": "kueue", "topology": at(OLDER)}
+    made = Outcome(*a_train_job(podTemplateOverrides=[theirs]), **asked)
+    assert made.codes == []
+    job = made.after[0]
+    first, second = job["spec"]["podTemplateOverrides"]
+    assert (first, second["targetJobs"]) == (theirs, [{"name": "node"}])
+    assert second["metadata"]["annotations"] == {"kueue.x-k8s.io/podset-required-topology": "example.com/spine"}
+    assert second["spec"] == {"nodeSelector": {"example.com/gpus": "h100"}}
+    assert again(made.after, **asked) == []
+    if (judges.UPSTREAM / "crds").is_dir():
+        assert judges.judge(json.loads(json.dumps(job)), {**judges.versions.NEWEST, **OLDER}) == []
+    newer = Outcome(*a_train_job(podTemplateOverrides=[theirs]), **asked | {"topology": at({"kubernetes": "1.34"})})
+    assert newer.codes == ["W508"]
+
+
+def test_a_train_job_of_trainer_2_0_has_one_override_of_each_job() -> None:
+    theirs = {"targetJobs": [{"name": "node"}, {"name": "other"}], "nodeSelector": {"kubernetes.io/os": "linux"}}
+    rule = {"match": {"kind": "TrainJob"}, "gang": {}}
+    asked = {"policy": [rule], "scheduler": "none", "topology": at({"kubernetes": "1.34", "trainer": "2.0"})}
+    made = Outcome(*a_train_job(podSpecOverrides=[theirs]), **asked)
+    assert made.codes == ["F615", "F682"]
+    assert made.after[0]["spec"]["podSpecOverrides"] == [
+        {**theirs, "targetJobs": [{"name": "other"}]},
+        {"targetJobs": [{"name": "node"}], "nodeSelector": {**theirs["nodeSelector"], "example.com/gpus": "h100"}},
+    ]
+    assert again(made.after, **asked) == []
+    rule["gang"] = {"placement": {"required": "spine"}}
+    refused = Outcome(*a_train_job(), **asked)
+    assert "W508" in refused.codes
+    assert '`affinity` of the pods of TrainJob "llama", which `podSpecOverrides` cannot' in refused.found[-1].message
+
+
 # Nodes that templates select.
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from support import TOPOLOGY, WORKER, run, workflow
+from judges import UPSTREAM, judge
+from judges.versions import NEWEST
+from support import TOPOLOGY, WORKER, Result, run, workflow
 from tools import golden
 
 
@@ -79,9 +82,10 @@ def test_a_runtime_of_others_gets_patches() -> None:
 @pytest.mark.parametrize(
     ("changes", "lost"),
     [
-        ({"gang": {"maxRestarts": 1}}, '"failurePolicy"'),
+        ({"gang": {"maxRestarts": 1}}, '"maxRestarts"'),
         ({"gang": {"ttlSecondsAfterFinished": 1}}, '"ttlSecondsAfterFinished"'),
-        ({"retryOnExitCodes": [9]}, '"podFailurePolicy"'),
+        ({"retryOnExitCodes": [9]}, '"retryOnExitCodes"'),
+        ({"restartGangOnExitCodes": [9]}, '"restartGangOnExitCodes"'),
         ({"ports": {"http": 80}}, '"ports"'),
         ({"template": {"spec": {"hostIPC": True}}}, '"hostIPC"'),
         (
@@ -112,3 +116,100 @@ def test_a_grace_period_takes_trainer_2_3() -> None:
 def test_schedulers_that_carry_train_jobs_have_a_golden(scheduler: str) -> None:
     case = next(each for each in reversed(golden.cases()) if (each.backend, each.example) == (scheduler, "train-job"))
     assert {"TrainJob", "TrainingRuntime"} <= {each["kind"] for each in golden.documents(case)}
+
+
+# --- Older releases of Trainer ---------------------------------------------------------------------------------------
+
+VERSIONS = ("2.0", "2.1", "2.2", "2.3")
+KUEUE = {"2.1": "0.16", "2.2": "0.17", "2.3": "0.19"}
+"""Trainer -> a Kueue that starts its TrainJobs."""
+
+LIMITED = {"maxRestarts": 2, "activeDeadlineSeconds": 60}
+
+
+def _made(scheduler: str, gang: Any, pods: Any = (), **target: str) -> Result:
+    one = {"name": "main", "workload": "trainjob", **gang, "podSets": [{**WORKER, "replicas": 4, **dict(pods)}]}
+    return run(workflow(one, queue="research"), scheduler=scheduler, target=target)
+
+
+def _accepted(found: Result, version: str) -> dict[str, Any]:
+    """The objects by their kind, which the CRDs of that Trainer take."""
+    assert [each for each in found.diagnostics if each.severity == "error"] == []
+    written = json.loads(json.dumps(found.documents))
+    if (UPSTREAM / "crds").is_dir():
+        judged = {"TrainJob", "TrainingRuntime"}
+        complaints = [judge(each, {**NEWEST, "trainer": version}) for each in written if each["kind"] in judged]
+        assert all(each == [] for each in complaints), complaints
+    return {each["kind"]: each for each in written}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_runtime_of_its_own_holds_what_older_train_jobs_lack(version: str) -> None:
+    made = _accepted(_made("kai", LIMITED, trainer=version), version)
+    late = version >= "2.2"
+    assert ("activeDeadlineSeconds" in made["TrainJob"]["spec"]) is late
+    assert ("activeDeadlineSeconds" in _job(made)["template"]["spec"]) is not late
+    policy = made["TrainingRuntime"]["spec"]["template"]["spec"]["failurePolicy"]
+    assert [each["action"] for each in policy.get("rules", ())] == ([] if late else ["FailJobSet"])
+
+
+@pytest.mark.parametrize("version", KUEUE)
+def test_a_runtime_of_others_gets_the_changes_that_its_trainer_knows(version: str) -> None:
+    pods = {"shm": "1Gi", "serviceAccount": "trainer", "imagePullSecrets": ["registry"]}
+    gang = {**NAMED, "placement": {"required": "rack"}}
+    spec = _accepted(_made("kueue", gang, pods, trainer=version, kueue=KUEUE[version]), version)["TrainJob"]["spec"]
+    if version == "2.1":
+        (change,) = spec["podTemplateOverrides"]
+        assert change.pop("targetJobs") == [{"name": "node"}]
+    else:
+        (patch,) = spec["runtimePatches"]
+        (part,) = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+        change = part["template"]["spec"]["template"]
+    assert change["metadata"]["annotations"] == {"kueue.x-k8s.io/podset-required-topology": "nvidia.com/gpu.clique"}
+    assert change["spec"]["serviceAccountName"] == "trainer"
+    assert change["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert change["spec"]["containers"][0]["volumeMounts"] == [{"name": "shm", "mountPath": "/dev/shm"}]
+
+
+def test_trainer_2_0_changes_the_spec_of_pods_alone() -> None:
+    spec = _accepted(_made("none", NAMED, {"shm": "1Gi"}, trainer="2.0"), "2.0")["TrainJob"]["spec"]
+    (change,) = spec["podSpecOverrides"]
+    assert (sorted(change), change["targetJobs"]) == (["containers", "targetJobs", "volumes"], [{"name": "node"}])
+
+
+@pytest.mark.parametrize(
+    ("version", "gang", "pods", "lost"),
+    [
+        ("2.0", {"placement": {"required": "rack"}}, {}, '"affinity"'),
+        ("2.0", {}, {"imagePullSecrets": ["registry"]}, '"imagePullSecrets"'),
+        ("2.0", {"service": {}}, {"ports": {"http": 80}}, '"bayplan.dev/gang"'),
+        ("2.0", {"activeDeadlineSeconds": 60}, {}, '"activeDeadlineSeconds"'),
+        ("2.1", {"activeDeadlineSeconds": 60}, {}, '"activeDeadlineSeconds"'),
+        ("2.1", {}, {"template": {"spec": {"securityContext": {"runAsUser": 7}}}}, '"securityContext"'),
+    ],
+)
+def test_what_an_older_train_job_cannot_set_is_an_error(version: str, gang: Any, pods: Any, lost: str) -> None:
+    refused = _made("none", {**NAMED, **gang}, pods, trainer=version)
+    (message,) = (each.message for each in refused.diagnostics if each.code == "F782")
+    assert lost in message
+    assert _made("none", {"computeDomain": "never", **gang}, pods, trainer=version).documents  # the way out of the hint
+
+
+@pytest.mark.parametrize(
+    ("kueue", "version", "starts"),
+    [
+        ("0.14", "2.1", False),
+        ("0.14.8", "2.1", True),
+        ("0.16", "2.0", False),
+        ("0.16", "2.1", True),
+        ("0.16", "2.2", False),
+        ("0.17", "2.1", False),
+        ("0.17", "2.2", True),
+        ("0.19", "2.3", True),
+    ],
+)
+def test_kueue_starts_train_jobs_of_the_trainer_that_it_was_built_with(kueue: str, version: str, starts: bool) -> None:
+    refused = [
+        each.code for each in _made("kueue", {}, kueue=kueue, trainer=version).diagnostics if each.code == "F740"
+    ]
+    assert refused == ([] if starts else ["F740"])

@@ -17,7 +17,7 @@ from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOG
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
-from bayplan.kube.kinds import CONTROLLED, SBATCH, WORKFLOW_LABEL
+from bayplan.kube.kinds import CONTROLLED, SBATCH, TRAINJOB, WORKFLOW_LABEL
 from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
 from bayplan.model.backend import CHAINED, FEATURES, Backend, Need
@@ -350,7 +350,8 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
         own += adopters(ranked, shaped, own)
     lost: list[Diagnostic] = []
-    if any(gang.gang.trainer for gang in ranked.gangs):
+    old = not target.since("trainer", "2.2") and any(each.kind == TRAINJOB for each in shaped.workloads)
+    if old or any(gang.gang.trainer for gang in ranked.gangs):
         from bayplan.manifests import runtime_patches
 
         own, lost = runtime_patches.refer(ranked, own, target)

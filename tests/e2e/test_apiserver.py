@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from e2e.apiserver import binaries
 from e2e.apiserver.applying import apply, lost
@@ -19,18 +20,27 @@ from judges import UPSTREAM, at_least
 from judges.samples import CONTAINER, GOOD, OPERATED, REMOVE, Edit, edited
 from judges.versions import NEWEST
 from tools import kustomize
-from tools.golden import Case, cases, documents
+from tools.cases import CASES
+from tools.golden import Case, cases, distinct, documents
+from tools.run import EXAMPLES, bayplan
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 
 Target = dict[str, str]
 Clusters = Callable[[str], Cluster]
 
+OTHERS = ("volcano", "kueue", "koordinator", "none")
+"""The other schedulers whose objects this Kubernetes has, or takes as CRDs."""
+
+OPERATORS = ("kai", "draDriver", "lws", "mpiOperator", "trainer")
 CLUSTERS: dict[str, Target] = {
     "kai@0.13": {"kai": "0.13", "draDriver": "25.12"},
-    "newest": {component: NEWEST[component] for component in ("kai", "draDriver", "lws", "mpiOperator", "trainer")},
+    "newest": {component: NEWEST[component] for component in (*OPERATORS, *OTHERS[:3])},
 }
 """The components whose CRDs a cluster has. The newest of each must take what is older too."""
+
+OLD_TRAINERS = ("2.0", "2.1")
+"""Those whose TrainJobs have another form."""
 
 FIRST = "0.12"
 """The first KAI with a Topology of its own; up to 0.10 it read Kueue's."""
@@ -46,6 +56,26 @@ def held(case: Case, target: Target) -> bool:
     return case.backend == "kai" and at_least("kai", case.version, FIRST) and all(here)
 
 
+SERVED = {"kueue": "0.15", "none": "1.34"}
+"""Scheduler -> the release since which its objects have a version that the newest serve without a warning."""
+
+
+def of_others() -> list[Case]:
+    """The cases of the other schedulers that hold documents."""
+    found = [case for backend in OTHERS for case in distinct(backend)]
+    return [case for case in found if at_least(case.component, case.version, SERVED.get(case.backend, "0"))]
+
+
+@cache
+def train_jobs(version: str) -> list[Any]:
+    """What bayplan writes for an older Trainer: with a runtime of its own, and for that of others."""
+    flows = {"kai": EXAMPLES / "train-job/workflow.yaml", "none": CASES / "F784-trainer-2-0/workflow.yaml"}
+    options = ["-t", str(EXAMPLES / "train-job/topology.yaml"), "--target", f"trainer={version}"]
+    texts = [bayplan("render", str(flow), "-s", name, *options).stdout for name, flow in flows.items()]
+    every = [each for text in texts for each in yaml.safe_load_all(text)]
+    return [each for each in every if each["apiVersion"].startswith("trainer.kubeflow.org/")]
+
+
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clusters]:
     """Name -> a server with the CRDs of that cluster, started when it is first asked for. All stop at the end."""
@@ -54,13 +84,16 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clusters]:
         pytest.fail(why)
     if why:
         pytest.skip(why)
+    targets = CLUSTERS | {f"trainer@{version}": {"trainer": version} for version in OLD_TRAINERS}
     with ExitStack() as stack:
-        yield cache(lambda name: started(stack, tmp_path_factory.mktemp("apiserver"), CLUSTERS[name]))
+        yield cache(lambda name: started(stack, tmp_path_factory.mktemp("apiserver"), targets[name]))
 
 
 def started(stack: ExitStack, folder: Path, target: Target) -> Cluster:
     """A running server with all that the documents need which the tests apply to it."""
-    rendered = (each for case in cases() if held(case, target) for each in documents(case))
+    every = (*(case for case in cases() if held(case, target)), *(of_others() if "kueue" in target else ()))
+    rendered = [each for case in every for each in documents(case)]
+    rendered += [] if "kai" in target else train_jobs(target["trainer"])
     return furnish(stack.enter_context(running(folder)), target, [*GOOD.values(), *OPERATED.values(), *rendered])
 
 
@@ -72,6 +105,21 @@ def started(stack: ExitStack, folder: Path, target: Target) -> Cluster:
 )
 def test_the_server_takes_all_that_is_rendered(clusters: Clusters, name: str, case: Case) -> None:
     assert apply(clusters(name), documents(case)) == []
+
+
+@needs_upstream
+@pytest.mark.parametrize("case", of_others(), ids=str)
+def test_the_server_takes_what_is_rendered_for_other_schedulers(clusters: Clusters, case: Case) -> None:
+    assert apply(clusters("newest"), documents(case)) == []
+
+
+@needs_upstream
+@pytest.mark.parametrize("version", OLD_TRAINERS)
+def test_the_server_takes_train_jobs_of_older_trainers(clusters: Clusters, version: str) -> None:
+    """A runtime of its own, and changes of the runtime of others."""
+    found = train_jobs(version)
+    assert [each["kind"] for each in found] == ["TrainingRuntime", "TrainJob", "TrainJob"]
+    assert apply(clusters(f"trainer@{version}"), found) == []
 
 
 @needs_upstream

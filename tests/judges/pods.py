@@ -18,13 +18,15 @@ PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 STANDARD = {"cpu", "memory", "ephemeral-storage"}
 CONTAINER_LISTS = ("containers", "initContainers")
 Spec = Mapping[str, Any]
+PARTS = frozenset({"runtimePatches", "podTemplateOverrides", "podSpecOverrides"})
+"""What has only some fields of pods: the changes of TrainJobs."""
 
 
 def judge(document: Mapping[str, Any]) -> list[str]:
     """Complaints about every pod spec in the object, and about the object as a Job or ComputeDomain user."""
     found: list[str] = []
     for path, value in walk(document):
-        whole = "runtimePatches" not in path  # a patch of a TrainJob has only some fields
+        whole = PARTS.isdisjoint(path)
         if whole and isinstance(value, dict) and isinstance(value.get("containers"), list):
             found += [f"{path_of(path)}: {complaint}" for complaint in pod_spec(value)]
         if isinstance(value, dict) and path[-1:] == ("spec",) and isinstance(value.get("template"), dict):

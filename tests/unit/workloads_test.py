@@ -251,7 +251,6 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         ),
         pytest.param("deployment", ("spec", "strategy"), None, "W512 spec", id="rolled-out"),
         pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
-        pytest.param("trainjob", ("spec", "podTemplateOverrides"), [{}], "W508 spec.podTemplate", id="overridden"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, ...], value: Any, said: str) -> None:

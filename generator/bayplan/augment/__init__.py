@@ -234,13 +234,15 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
 
 def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Augmented]:
     """One workload. Routes into the workflow become routes to the annotation, rule or field that they come from."""
+    scheduler, marks = _foreign(selected, request, cluster)
+    if selected.apart and scheduler != "none":  # the default scheduler has no gangs
+        return Outcome(None, selected.apart)
     candidate = candidate_of(selected, cluster)
     outcome = planned(candidate, request, cluster, plans)
     findings = (
         *unresolved_shell_variables(candidate.templates),
         *(_relocated(each, selected) for each in outcome.diagnostics),
     )
-    scheduler, marks = _foreign(selected, request, cluster)
     if not any(each.code == "F740" and each.severity == "error" for each in outcome.diagnostics):
         findings += tuple(_owned(selected, marks, scheduler))
     if outcome.value is None or (marks and not selected.adopt):
@@ -255,10 +257,10 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     if selected.templates.patched:
-        from bayplan.manifests.runtime_patches import patched  # few TrainJobs need it
+        from bayplan.manifests.runtime_patches import other_forms, patched  # few TrainJobs need it
 
-        job, lost = patched(selected.templates, *every)
-        every, findings = (job,), (*findings, *lost)
+        job, lost = patched(selected.templates, every, cluster.target)
+        every, findings = (job,), (*findings, *other_forms(selected.templates, cluster.target), *lost)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
     if one := selected.templates.opened_from:

@@ -266,6 +266,6 @@ def _planned(
             lost += tuple(compare(asked, offered.support, cluster.target, title, {**SHARED, **offered.features}))
         findings += lost
         if any(each.code == "F740" and each.severity == "error" for each in lost):
-            return Outcome(None, lost)  # other diagnostics would not help
+            return Outcome(None, tuple(each for each in lost if each.code == "F740"))  # others would not help
     outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
     return Outcome(outcome.value, outcome.diagnostics)

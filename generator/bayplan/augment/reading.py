@@ -136,7 +136,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif (group(one), kind(one)) in WORKLOADS:
             copies, scaled = _copies(one), _scaled(one, request.objects)
             read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
-            templates = read.value or _lenient(scaled, request.objects)
+            templates = (None if has_errors(read.diagnostics) else read.value) or _lenient(scaled, request.objects)
             templates = templates._replace(gangs=copies) if templates and copies else templates
             if templates and grove.is_grove(one):
                 cliques, groups = grove.made(scaled, request.objects, cluster.topology)
@@ -144,6 +144,10 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
                 objects += groups
                 continue
             wrong += (*_bound(templates),) if templates else read.diagnostics
+            if templates and templates.patched:
+                from bayplan.manifests.runtime_patches import other_forms  # few TrainJobs need it
+
+                wrong += other_forms(templates, cluster.target)
             pods += _pods(templates, cluster) if templates else ()
         elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
             wrong.append(_unreadable(one))

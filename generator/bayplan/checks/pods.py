@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.checks.templates import check_amount
-from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import listing, shorten, suggest
 from bayplan.kube import validation
 from bayplan.kube.objects import items, mapping
@@ -28,8 +28,10 @@ from bayplan.kube.pod import (
     volume_names,
     written,
 )
+from bayplan.kube.ranks import OWN, REFERENCE
 from bayplan.model.encoding import encode
-from bayplan.model.workflow import Container, EnvFrom, Place, PodSet, Variable, Volume, Workflow, pod_sets
+from bayplan.model.plan import GANG_COUNT, GANG_INDEX
+from bayplan.model.workflow import Container, EnvFrom, Place, PodSet, Variable, Volume, Workflow, pod_sets, texts
 from bayplan.schemas import is_dns_subdomain
 
 SOURCES = ("claim", "ephemeral", "hostPath", "emptyDir", "configMap", "secret", "projected", "nfs", "csi")
@@ -322,6 +324,26 @@ def _containers(place: Place) -> Iterator[Diagnostic]:
             yield from check_amount(amount, (*at, "resources", name), whole="/" in name)
         yield from _variables(each, at)
         yield from _probes(each, at)
+        yield from _missing(each, at, place)
+
+
+def _missing(each: Container, at: Route, place: Place) -> Iterator[Diagnostic]:
+    """W380: a reference to a variable that only the main container has. Copies of a gang give theirs to all containers,
+    and the Job controller its index.
+
+    Kubernetes 1.37, third_party/forked/golang/expansion/expand.go: a reference to no variable stays as it is.
+    """
+    pods, gang = place.pods, place.owner.gang
+    given = {*(gang.rows[0] if gang.rows else ()), *((GANG_INDEX, GANG_COUNT) if gang.replicas > 1 else ())}
+    main = {*pods.env, *OWN} - given - each.env.keys() - {"JOB_COMPLETION_INDEX"}
+    words: list[tuple[str, Route]] = [(word, ("command", n)) for n, word in enumerate(each.command)]
+    words += [(word, ("args", n)) for n, word in enumerate(each.args)]
+    words += [(value, ("env", name)) for name, value in texts(each.env).items()]
+    for text, route in words if not each.env_from else ():
+        for name in dict.fromkeys(found[1] for found in REFERENCE.finditer(text) if found[1] in main):
+            message = f'nothing sets {name} in container "{each.name}", so it gets the text "$({name})"'
+            hint = f"add {name} to `env` of the container" if name in pods.env else "read it in the main container"
+            yield warning("W380", (*at, *route), message, hint=f"{hint}, or write $$({name}) for the text")
 
 
 def _place_of(pods: PodSet, number: int) -> Route:

@@ -11,7 +11,7 @@ from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
-from bayplan.kube.ranks import OWN, OWN_PREFIXES, user_names
+from bayplan.kube.ranks import OWN, OWN_PREFIXES, REFERENCE, user_names
 from bayplan.model.encoding import camel_case
 from bayplan.model.plan import GANG_COUNT, GANG_INDEX, MOST_PODS
 from bayplan.model.target import Target
@@ -79,7 +79,6 @@ def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W357", at, message, hint=f"remove {name} from one of the two", notes=(note,))
 
 
-_REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 _SERVICE = re.compile(r"_SERVICE_(?:HOST\Z|PORT)|_PORT_[0-9]+_(?:TCP|UDP)")
 """Variables of a namespace's Services, which the kubelet sets (Kubernetes 1.35, pkg/kubelet/envvars/envvars.go)."""
 
@@ -98,7 +97,7 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
     words += [(word, ("args", n)) for n, word in enumerate(spec.args)]
     words += [(value, ("env", name)) for name, value in texts(spec.env).items()]
     for text, route in words:
-        for name in dict.fromkeys(found[1] or "" for found in _REFERENCE.finditer(text)):
+        for name in dict.fromkeys(found[1] or "" for found in REFERENCE.finditer(text)):
             ours = name in known or name.startswith(OWN_PREFIXES) or any(f"$({name})" in each for each in gang.hosts)
             capitals = name == name.upper() or name.upper() in map(str.upper, columns)
             if name and not ours and capitals and not _SERVICE.search(name):

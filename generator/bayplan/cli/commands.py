@@ -56,7 +56,12 @@ OUTCOME = (*FAILING, *SANDBOX, *READING)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 GIVEN = (
     Option(("--priority",), "The PriorityClass of workflows that name none.", "CLASS"),
-    Option(("--workload",), "The kind of gangs that set none: jobset, job, pods or volcano-job.", "KIND"),
+    Option(
+        ("--workload",),
+        "The kind of gangs that set none: jobset, job, pods, volcano-job, lws, statefulset, deployment, mpijob, "
+        "trainjob or podcliqueset.",
+        "KIND",
+    ),
 )
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),

@@ -69,7 +69,7 @@ def _joined(cells: Mapping[str, str]) -> str:
 def summed(rows: Sequence[Support], unit: str) -> str:
     """The row of the newest versions that supports most. `since` is the only trace of older versions."""
     newest = Target()
-    valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
+    valid = [row for row in rows if row.holds(newest)]
     carried = [row for row in valid if row.fidelity != "absent"]
     if not carried:
         return next((row.word for row in valid), "no")

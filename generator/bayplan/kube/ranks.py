@@ -1,5 +1,6 @@
 """How a pod gets its rank: literal, by the downward API, or by one line of shell if it needs arithmetic."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -106,6 +107,9 @@ def shell_names(pods: Pods) -> tuple[str, ...]:
 OWN = {"GANG_INDEX", "GANG_COUNT", "NNODES", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "JOB_COMPLETION_INDEX"}
 OWN |= {"GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "POD_NAMESPACE"}
 """Variables that bayplan, the Job controller or Slurm (by their prefixes) set."""
+
+REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+"""`$(NAME)`, which Kubernetes replaces, and `$$`, which it makes `$`."""
 
 OWN_PREFIXES = ("PET_", "BARRIER_", "MPI_", "SLURM_", "VC_")
 

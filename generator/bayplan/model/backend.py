@@ -51,6 +51,12 @@ class Support(NamedTuple):
     word: Word = ""  # absent: who could add it, if anybody
     hint: str = ""  # what to do
     report: Severity = "error"  # approximate: how severe the loss of a requirement is
+    beside: tuple[str, str, str] = ("", "", "")  # another component, since, until: as above
+
+    def holds(self, target: Target) -> bool:
+        """Whether the target's versions are those of the row."""
+        bounds = ((self.component, self.since, self.until), self.beside)
+        return all(not component or target.between(component, since, until) for component, since, until in bounds)
 
 
 def exact(*lines: str) -> tuple[Support, ...]:

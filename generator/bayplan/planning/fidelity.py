@@ -35,9 +35,7 @@ UNSTATED = "F600"
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
     """The first row that covers the need's amount at the target's versions."""
     of_amount = (row for row in rows if row.feature == need.feature and (row.up_to is None or need.amount <= row.up_to))
-    return next(
-        (row for row in of_amount if not row.component or target.between(row.component, row.since, row.until)), None
-    )
+    return next((row for row in of_amount if row.holds(target)), None)
 
 
 def compare(
@@ -76,13 +74,14 @@ def _subject(need: Need, rows: Sequence[Support], feature: Feature) -> str:
 
 def _versions(rows: Sequence[Support], target: Target) -> str:
     """The target's versions of the components that the rows depend on."""
-    found = ", ".join(target.title(each) for each in dict.fromkeys(row.component for row in rows if row.component))
+    components = (each for row in rows for each in (row.component, row.beside[0]) if each)
+    found = ", ".join(target.title(each) for each in dict.fromkeys(components))
     return f"; the target is {found}" if found else ""
 
 
 def _default(row: Support | None, rows: Sequence[Support], feature: Feature, name: str, target: Target) -> str:
     """The sentence for a row without a reason: the limit of the feature at this version, or that it is missing."""
-    valid = (each for each in rows if not each.component or target.between(each.component, each.since, each.until))
+    valid = (each for each in rows if each.holds(target))
     limit = max((each.up_to for each in valid if each.up_to is not None), default=None)
     if limit is not None:
         return f"{name} supports at most {limit} {feature.unit}"

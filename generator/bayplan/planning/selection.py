@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
+from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import Backend
 from bayplan.model.plan import Plan
 from bayplan.model.target import KNOWN, Target, minor, order
@@ -147,7 +148,7 @@ QUEUE: Route = ("argument", "--queue")
 PRIORITY: Route = ("argument", "--priority")
 WORKLOAD: Route = ("argument", "--workload")
 
-WORKLOADS = ("jobset", "job", "pods", "volcano-job")
+WORKLOADS = ("jobset", "job", "pods", "volcano-job", *CONTROLLED)
 """The kinds that bayplan writes."""
 
 

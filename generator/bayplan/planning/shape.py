@@ -474,22 +474,37 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 
 
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
+    kind = KINDS.get(workloads[0].kind)
+    own = tuple(_own_gaps(workloads, kind, plan, offer, target)) if kind else ()
     if workloads[0].kind in CONTROLLED:
-        from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
-
-        for need in offer.placing(workloads[0]):
-            hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
-            gaps = compare((need,), offer.placed, target, offer.name, PLACING)
-            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
+        placing = tuple(_placing_gaps(workloads[0], offer, target))
+        wrong = any(gap.severity == "error" and gap.code in ("F740", "F781") for gap in (*placing, *own))
+        yield from (gap for gap in placing if not (wrong and gap.code == "F741"))  # another kind decides about groups
         yield from compare(offer.needs(plan, workloads[0]), offer.rows, target, offer.name, offer.features)
     else:
         needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
         yield from compare(needs, offer.rows, target, offer.name, offer.features)
-    if kind := KINDS.get(workloads[0].kind):
-        for need in _needs(workloads, kind, plan):
-            hint = _fewer(workloads[0], need, kind, offer, target) if need.feature == "depends-on" else ""
-            gaps = compare((need,), kind.SUPPORT, target, _titled(kind))
-            yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
+    yield from own
+
+
+def _placing_gaps(workload: Workload, offer: Offer, target: Target) -> Iterator[Diagnostic]:
+    """What the scheduler's support for workloads of others lacks."""
+    from bayplan.model.existing import FEATURES as PLACING  # only few workflows need them
+
+    for need in offer.placing(workload):
+        hint = OWN_HINTS.get(need.feature.partition("-")[0], "")
+        gaps = compare((need,), offer.placed, target, offer.name, PLACING)
+        yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
+
+
+def _own_gaps(
+    workloads: tuple[Workload, ...], kind: Kind, plan: Plan, offer: Offer, target: Target
+) -> Iterator[Diagnostic]:
+    """What the kind's support lacks."""
+    for need in _needs(workloads, kind, plan):
+        hint = _fewer(workloads[0], need, kind, offer, target) if need.feature == "depends-on" else ""
+        gaps = compare((need,), kind.SUPPORT, target, _titled(kind))
+        yield from (gap._replace(hint=hint or gap.hint) for gap in gaps)
 
 
 def _fewer(workload: Workload, need: Need, kind: Kind, offer: Offer, target: Target) -> str:

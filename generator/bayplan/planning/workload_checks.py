@@ -124,6 +124,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _clients(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
+    yield from _hostfiles(shape)
     yield from _barriers(plan, shape)
     yield from _data(plan, shape)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
@@ -152,7 +153,7 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
             for name in sorted(user_names(pods.spec).intersection(RESERVED)):
                 route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
                 message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
-                yield error("W387", route, message, hint="remove it")
+                yield error("W387", route, message, hint=f"remove `{name}`, or use `workload: jobset`")
 
 
 def _clients(workload: Workload) -> Iterator[Diagnostic]:
@@ -237,6 +238,28 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
                 hint += " && rm mpi-key mpi-key.pub"
                 yield info("F686", route, message, hint=hint)
+
+
+HOSTFILE = "/etc/mpi/hostfile"
+"""Where mpi-operator and Trainer's MPI runtimes have the hostfile (MPI Operator 0.8, pkg/controller/
+mpi_job_controller.go; Trainer 2.3, pkg/constants)."""
+
+
+def _hostfiles(shape: Shape) -> Iterator[Diagnostic]:
+    """W379: a hostfile that is in no pod."""
+    gangs = (gang for each in shape.workloads if each.kind != MPIJOB for gang in each.gangs)
+    for pods in once(each for gang in gangs for each in all_pods(gang.root)):
+        spec = pods.spec
+        words: list[tuple[str, str | int, str]] = [("command", n, each) for n, each in enumerate(spec.command)]
+        words += [("args", n, each) for n, each in enumerate(spec.args)]
+        words += [("env", name, each) for name, each in texts(spec.env).items()]
+        at = next(((field, key) for field, key, each in words if HOSTFILE in each), None)
+        own = any(f"{HOSTFILE}/".startswith(f"{path}/") for path in (*spec.files, *spec.volumes))
+        if at and not own and "/etc/mpi" not in repr(spec.template):
+            message = f'podSet "{spec.name}" reads {HOSTFILE}, which is only in the pods of an MPIJob'
+            finds = "leave the option out: mpirun finds the hostfile of all pods by itself"
+            hint = finds if spec.launcher else f"set `launcher: mpi`, and {finds}"
+            yield warning("W379", (*pods.route, *at), message, hint=hint)
 
 
 def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:

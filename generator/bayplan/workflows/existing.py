@@ -11,6 +11,7 @@ from bayplan.core.phrases import listing, single_line
 from bayplan.core.values import NamedTuple
 from bayplan.kube import grove, workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
+from bayplan.kube.workloads.parts import APART
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
@@ -32,13 +33,14 @@ class Selected(NamedTuple):
     """A workload to place, as a Workflow with one gang.
 
     `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: the placement may replace existing fields of the workload.
+    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs.
     """
 
     templates: WorkloadTemplates
     workflow: Workflow
     origins: Mapping[Route, Route]
     adopt: bool = False
+    apart: tuple[Diagnostic, ...] = ()
 
 
 class GroupPart(NamedTuple):
@@ -242,15 +244,17 @@ def _selected(
 ) -> Outcome[Selected]:
     annotations, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
     templates = workloads.read(one, objects)
-    reported = (*annotations.diagnostics, *early, *templates.diagnostics)
+    apart = tuple(each for each in templates.diagnostics if each.code == APART)
+    reported = (*annotations.diagnostics, *early, *(each for each in templates.diagnostics if each.code != APART))
     if has_errors(reported) or annotations.value is None or templates.value is None or templates.value.idle:
-        return Outcome(None, reported)
+        return Outcome(None, (*reported, *apart))
     left = without_left_out(templates.value, policy, rule, annotations.value)
     if left.value is None:
         return Outcome(None, (*reported, *left.diagnostics))
     request = placement_request(left.value, policy, rule, annotations.value)
     built = build(left.value, request.value) if request.value else Outcome[Selected](None)
-    return Outcome(built.value, (*reported, *request.diagnostics, *built.diagnostics))
+    selected = built.value._replace(apart=apart) if built.value else None
+    return Outcome(selected, (*reported, *request.diagnostics, *built.diagnostics))
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:

@@ -55,8 +55,9 @@ MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "r
 MOST_POD_SETS = (("", 8), ("0.18", 10), ("0.19", 18))
 """The version since which a Workload has at most so many podSets (CRD `workloads.kueue.x-k8s.io`)."""
 
-RUNTIME_PATCHES = "0.17"
-"""The first version that knows `runtimePatches` of Trainer 2.2."""
+OVERRIDES, PATCHES = "0.14.8", "0.17"
+"""The first versions that write `podTemplateOverrides` of Trainer 2.1, and `runtimePatches` of Trainer 2.2 (Kueue
+v0.14.8 and v0.18.2, pkg/controller/jobs/trainjob/trainjob_controller.go)."""
 
 SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
 """Kinds whose pods have an index by which Kueue assigns them to domains."""
@@ -66,15 +67,9 @@ def _placed_kinds() -> Iterator[Support]:
     yield from carries("place", *FEW_TEMPLATES)
     for kind, extra in MANY_TEMPLATES.items():
         for since, most in MOST_POD_SETS:
-            first = max(since, RUNTIME_PATCHES) if kind == "trainjob" else since
-            yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if first else "", since=first)
-    yield not_yet_upstream(
-        "place-trainjob",
-        "Kueue below 0.17 supports only Trainer 2.0 and 2.1, whose TrainJobs have no `runtimePatches`",
-        "target Kueue 0.17 or later, or use a JobSet",
-        component="kueue",
-        until=RUNTIME_PATCHES,
-    )
+            if kind != "trainjob":
+                yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if since else "", since=since)
+    yield from _train_jobs()
     for kind in MANY_TEMPLATES:
         yield never(
             f"place-{kind}",
@@ -82,6 +77,24 @@ def _placed_kinds() -> Iterator[Support]:
             " is one" + (", besides the pod that submits the RayJob" if MANY_TEMPLATES[kind] else ""),
             "merge equal pod templates into one with more pods, or split the workload",
         )
+
+
+def _train_jobs() -> Iterator[Support]:
+    """Kueue labels and annotates the pods of a TrainJob when it has chosen nodes. Trainer 2.0 has no field for this."""
+    older = Support("place-trainjob", up_to=8, component="kueue", since=OVERRIDES, until=PATCHES)
+    yield older._replace(beside=("trainer", "2.1", "2.2"))
+    for since, most in MOST_POD_SETS:
+        row = Support("place-trainjob", up_to=most, component="kueue", since=max(since, PATCHES))
+        yield row._replace(beside=("trainer", "2.2", ""))
+    lost = not_yet_upstream(
+        "place-trainjob",
+        "Kueue 0.14.8 to 0.16 starts TrainJobs of Trainer 2.1, and newer versions those of Trainer 2.2 and later",
+        "target versions that belong together, or use a JobSet",
+    )
+    yield lost._replace(component="kueue", until=OVERRIDES)
+    yield lost._replace(component="kueue", until=PATCHES, beside=("trainer", "2.2", ""))
+    yield lost._replace(component="kueue", since=PATCHES, beside=("trainer", "", "2.2"))
+    yield lost._replace(component="trainer", until="2.1")
 
 
 SUPPORT: tuple[Support, ...] = (

@@ -648,7 +648,10 @@ TEMPLATE_PATHS: Mapping[str, tuple[Path, ...]] = {
     "CronJob": (("spec", "jobTemplate", "spec", "template"),),
     "JobSet": (("spec", *JOBS),),
     "LeaderWorkerSet": tuple(("spec", "leaderWorkerTemplate", f"{word}Template") for word in ("leader", "worker")),
-    "TrainJob": (("spec", "runtimePatches", EVERY, "trainingRuntimeSpec", "template", "spec", *JOBS),),
+    "TrainJob": (
+        ("spec", "runtimePatches", EVERY, "trainingRuntimeSpec", "template", "spec", *JOBS),
+        ("spec", "podTemplateOverrides", EVERY),  # Trainer 2.1
+    ),
 }
 
 

@@ -129,6 +129,14 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
     return list(done.values())
 
 
+def _rule(name: str, action: str, reason: str) -> dict[str, Any]:
+    return {"name": name, "action": action, "onJobFailureReasons": [reason]}
+
+
+DEADLINE_RULE = _rule("deadline", "FailJobSet", "DeadlineExceeded")
+EXIT_CODE_RULE = _rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")
+
+
 def _failure_policy(workload: Workload) -> dict[str, Any]:
     """Restarts. A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go).
 
@@ -142,14 +150,10 @@ def _failure_policy(workload: Workload) -> dict[str, Any]:
     copies = [replicated_job(workload, gang, pods) for gang, pods in instances(workload) if gang.copies > 1]
     rules = [
         *([{"name": "copies", "action": "FailJobSet", "targetReplicatedJobs": copies}] if copies else []),
-        *([_rule("deadline", "FailJobSet", "DeadlineExceeded")] if limited else []),
-        *([_rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")] if again else []),
+        *([DEADLINE_RULE] if limited else []),
+        *([EXIT_CODE_RULE] if again else []),
     ]
     return {"maxRestarts": restarts, **({"rules": rules} if rules else {})}
-
-
-def _rule(name: str, action: str, reason: str) -> dict[str, Any]:
-    return {"name": name, "action": action, "onJobFailureReasons": [reason]}
 
 
 def _success_policy(workload: Workload) -> dict[str, Any]:

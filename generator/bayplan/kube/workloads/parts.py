@@ -76,6 +76,10 @@ def _wrong(one: Object, path: Path) -> bool:
     return get(one.data, *path) is not None and (number is None or number < 0)
 
 
+APART = "W512"
+"""The code of pods that do not start together, which matters only to schedulers of gangs."""
+
+
 def templates(
     kind: str,
     one: Object,
@@ -83,7 +87,8 @@ def templates(
     findings: Iterable[Diagnostic] = (),
     **more: object,
 ) -> Outcome[WorkloadTemplates]:
-    """The workload's pods. `findings`: further diagnostics; `more`: `gangs` and `gang_label`."""
+    """The workload's pods, if nothing but `APART` is wrong. `findings`: further diagnostics; `more`: `gangs` and
+    `gang_label`."""
     every = tuple(readings)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
     if not every:
@@ -91,7 +96,8 @@ def templates(
     slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
     workload = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
     wrong += [*findings, *_named(one, workload), *_many(workload), *([] if wrong else _empty(workload))]
-    return Outcome(None if has_errors(wrong) else workload, tuple(dict.fromkeys(wrong)))
+    whole = not has_errors(each for each in wrong if each.code != APART)
+    return Outcome(workload if whole else None, tuple(dict.fromkeys(wrong)))
 
 
 def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:

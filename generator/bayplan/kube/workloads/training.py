@@ -100,7 +100,7 @@ SPEC: Path = ("spec", "template", "spec")
 PATCHES: Path = ("spec", "runtimePatches")
 RESOURCES: Path = ("spec", "trainer", "resourcesPerNode")
 OVERRIDES = ("podTemplateOverrides", "podSpecOverrides")
-"""Fields that change the pods of one TrainJob: in Trainer 2.2, and in 2.1 and 2.0."""
+"""Fields that change the pods of one TrainJob: since Trainer 2.2, and in 2.1 and 2.0."""
 
 MANAGER = "bayplan.dev/placement"
 """The manager of the patch that bayplan writes."""
@@ -111,9 +111,9 @@ MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets of the runtime, which has the templates. W508: the runtime is missing, or an old kind of patch.
+    """The podSets of the runtime, which has the templates. W508: the runtime is missing.
 
-    If other TrainJobs may use the runtime too, or the TrainJob changes it, the marks go into `runtimePatches`.
+    If other TrainJobs may use the runtime too, or the TrainJob changes it, the marks become changes of the TrainJob.
     """
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
@@ -121,10 +121,10 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
         message = f'{title(one)} gets its pods from {called} "{what}", which is not among the manifests'
         hint = "add the runtime to the manifests, or use a JobSet"
         return Outcome(None, (error("W508", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
-    wrong = (*_overridden(one), *_grouped(one, runtime))
-    if wrong:
+    if wrong := tuple(_grouped(one, runtime)):
         return Outcome(None, wrong)
-    patched = _shared(one, runtime, objects) or any(get(one.data, *path) for path in (PATCHES, RESOURCES))
+    changing = (PATCHES, RESOURCES, *(("spec", key) for key in OVERRIDES))
+    patched = _shared(one, runtime, objects) or any(get(one.data, *path) for path in changing)
     runtime = runtime._replace(data=_with_changes(one, runtime)) if patched else runtime
     slots = [_counted(each, one, runtime) for each in kubernetes.slots(runtime, SPEC)]
     order = kubernetes.start_order(runtime, SPEC)
@@ -149,18 +149,9 @@ def _shared(one: Object, runtime: Object, objects: Objects) -> bool:
     return kind(runtime) == "ClusterTrainingRuntime" or any(_is_runtime(runtime, each) for each in jobs)
 
 
-def _overridden(one: Object) -> Iterator[Diagnostic]:
-    """W508: the changes of Trainer 2.0 and 2.1."""
-    for key in OVERRIDES:
-        if get(one.data, "spec", key):
-            message = f"{title(one)} changes its pods with `{key}`, which Trainer 2.2 replaces by `runtimePatches`"
-            hint = "write its changes into a TrainingRuntime of its own"
-            yield error("W508", (*one.route, "spec", key), message, hint=hint)
-
-
 def _with_changes(one: Object, runtime: Object) -> Any:
     """The runtime with the resources of the trainer's container, and with the patches that others own: Trainer merges
-    mappings, and replaces lists (Trainer 2.2, `runtimePatches`)."""
+    mappings, and replaces lists (Trainer v2.0.0 to v2.3.0, pkg/runtime/core/trainingruntime.go)."""
     data: Any = runtime.data
     resources = get(one.data, *RESOURCES)
     for index, each in enumerate(items(data, *SPEC, "replicatedJobs")):
@@ -170,12 +161,23 @@ def _with_changes(one: Object, runtime: Object) -> Any:
         for number, container in enumerate(items(data, *pod, "spec", "containers")):
             if resources and trains and text(container, "name") == "node":
                 data = put(data, (*pod, "spec", "containers", number, "resources"), resources)
+        for template in _overrides(one, text(each, "name")):
+            data = put(data, pod, _merged(get(data, *pod), template))
         for patch in items(one.data, *PATCHES):
             own = text(patch, "manager") == MANAGER
             for change in () if own else items(patch, "trainingRuntimeSpec", *SPEC[1:], "replicatedJobs"):
                 if text(change, "name") == text(each, "name"):
                     data = put(data, job, _merged(get(data, *job), mapping(change, "template")))
     return data
+
+
+def _overrides(one: Object, job: str) -> Iterator[dict[str, Any]]:
+    """What a TrainJob of Trainer 2.0 (`podSpecOverrides`) or 2.1 changes in the pod template of a replicatedJob."""
+    for key in OVERRIDES:
+        for each in items(one.data, "spec", key):
+            if any(text(target, "name") == job for target in items(each, "targetJobs")):
+                fields = {field: value for field, value in each.items() if field != "targetJobs"}
+                yield fields if key == OVERRIDES[0] else {"spec": fields}
 
 
 def _merged(data: Any, patch: Any) -> Any:

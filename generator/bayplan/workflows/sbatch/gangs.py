@@ -96,7 +96,7 @@ def indices(script: Script, findings: Findings) -> Array:
         numbers |= set(range(first, last + 1, step))
     limit = int(at_a_time) if at_a_time.isdecimal() and len(at_a_time) < 8 else 0
     if percent and not limit:
-        message = f"bayplan drops the limit of {at_a_time} concurrent jobs in --array"
+        message = f"bayplan drops the limit of {f'{at_a_time} ' if at_a_time else ''}concurrent jobs in --array"
         findings.warning("W604", option.spot, message, "write a number of jobs after %")
     return Array(tuple(sorted(numbers)), limit, "SLURM_ARRAY" in script.body)
 

@@ -357,7 +357,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         own, lost = runtime_patches.refer(ranked, own, target)
     cluster = cluster_documents(backend, with_queue(ranked), target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
-    found = (*lost, *collisions(documents), *oversized(documents))
+    found = (*lost, *collisions(documents, ranked), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
 
 

@@ -10,6 +10,8 @@ import pytest
 import random_workflows
 import support
 from bayplan.augment import reading
+from bayplan.manifests.lifecycle import delete_plan
+from bayplan.manifests.order import CLUSTER_SCOPED, ORDER
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.manifest import Object
 from bayplan.text.document import Document
@@ -178,6 +180,22 @@ def test_a_deployment_that_rolls_is_no_gang() -> None:
 
     outcome = WORKLOADS["apps", "Deployment"](Object(("m",), one), ())
     assert [each.code for each in outcome.diagnostics] == ["W512"]
+
+
+@pytest.mark.parametrize("rendezvous", ["gang", "none"])
+def test_the_service_that_a_stateful_set_names_is_written(rendezvous: str) -> None:
+    gang = {"lifecycle": "service", "workload": "statefulset", "rendezvous": rendezvous, "podSets": [RANKS]}
+    found = run({**gang, "service": {}})
+    (one,) = kinds(found, "StatefulSet")
+    (headless,) = (each for each in kinds(found, "Service") if each["spec"].get("clusterIP") == "None")
+    assert headless["metadata"]["name"] == one["spec"]["serviceName"]
+    assert headless["spec"]["selector"].items() <= one["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_each_kind_in_a_namespace_has_a_line_of_the_delete_plan() -> None:
+    kinds = sorted(set(ORDER) - set(CLUSTER_SCOPED))
+    documents = [{"apiVersion": "a/v1", "kind": each, "metadata": {"name": "x", "namespace": "n"}} for each in kinds]
+    assert len(delete_plan(documents)) == len(kinds)
 
 
 def test_a_service_shares_no_name_with_that_of_the_ranks() -> None:

@@ -138,7 +138,7 @@ def _unread(place: Place) -> Iterator[Diagnostic]:
                     break
     for path, held in spec.files.items():
         script = not isinstance(held, str) or held.startswith("#!") or path.endswith(".sh")
-        inside = set() if script or not columns else {found[1] for found in _REFERENCE.finditer(str(held))}
+        inside = set() if script or not columns else {found[1] for found in REFERENCE.finditer(str(held))}
         for name in (name for name in columns if name in inside):
             message = f'nothing replaces "$({name})" in a file: all copies get the same text'
             hint = f"let the program read the variable {name}, or pass $({name}) as an argument"

@@ -192,9 +192,10 @@ def named_containers(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**patch, "spec": {**patch["spec"], "containers": named}} if written else patch
 
 
-def asks_ready(spec: PodSet) -> bool:
-    """Whether a probe decides when the main container is ready. Without one, it is once it runs."""
-    return bool(spec.readiness_probe) or any(each.get("readinessProbe") for each in containers(spec.template))
+def has_probe(spec: PodSet, key: str) -> bool:
+    """Whether the podSet or its template has the probe `key`, such as readinessProbe."""
+    own = dict(zip(PROBES, (spec.startup_probe, spec.readiness_probe, spec.liveness_probe), strict=True))
+    return bool(own[key]) or any(each.get(key) for each in containers(spec.template))
 
 
 def containers(patch: Mapping[str, Any]) -> list[Any]:

@@ -98,16 +98,19 @@ def _placed(document: Item, namespace: str, common: Meta) -> Item:
     return document._replace(skeleton=placed) if isinstance(document, Many) else placed
 
 
-def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
+def collisions(documents: Iterable[Item], plan: Plan) -> Iterator[Diagnostic]:
     """W301: two objects of one kind have the same name. A ComputeDomain also counts as its channel template: the driver
     creates it, and fails if one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). The Jobs and
     the Service of a JobSet count in the same way."""
+    chosen = {("Service", each.gang.service.name): each.route for each in plan.gangs if each.gang.service}
     seen: set[tuple[str, str]] = set()
-    for kind, name in (key for document in documents for key in keys(document)):
-        if (kind, name) in seen:
-            hint = "rename a gang, a group or a podSet"
-            yield error("W301", GANGS, f'two objects of the kind {kind} would have the name "{name}"', hint=hint)
-        seen.add((kind, name))
+    for key in (key for document in documents for key in keys(document)):
+        if key in seen:
+            at, hint = GANGS, "rename a gang, a group or a podSet"
+            if key in chosen:
+                at, hint = (*chosen[key], "service", "name"), "remove `name`, or choose another one"
+            yield error("W301", at, f'two objects of the kind {key[0]} would have the name "{key[1]}"', hint=hint)
+        seen.add(key)
 
 
 LARGE = 1536 * 1024

@@ -350,6 +350,12 @@ def varies(gang: Gang) -> bool:
     return gang.autoscale is not None or bool(gang.rollout and gang.rollout.surge)
 
 
+def most_copies(gang: Gang, copies: int) -> int:
+    """The most copies that run at the same time of a gang that has so many: an autoscaler and a rollout add some."""
+    most = max(copies, gang.autoscale.max_replicas) if gang.autoscale else copies
+    return most + (gang.rollout.surge if gang.rollout else 0)
+
+
 def proven_copies(gang: Gang) -> int:
     """How many copies must fit at the same time: all of a service, otherwise `atOnce`, otherwise one."""
     return gang.replicas if serves(gang) or gang.workload == "lws" else gang.at_once or 1

@@ -19,7 +19,7 @@ from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, Shape, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, gang_queue, title, walk
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import GANGS, OF_GROVE, Gang, Group, base_name, serves, varies
+from bayplan.model.workflow import GANGS, OF_GROVE, Gang, Group, base_name, most_copies, serves, varies
 from bayplan.planning import compute_domains
 from bayplan.planning.shape import fold
 
@@ -47,9 +47,10 @@ def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
         return
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
-    if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
+    gangs = most_copies(gang.gang, len(plan.gangs))
+    if not (_has_several_domains(gang) or (gangs > 1 and count)):
         return
-    what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
+    what = f"{'up to ' if gangs > len(plan.gangs) else ''}{gangs} gangs" if gangs > 1 else f"{count} groups"
     message = f'the pods of {what} of "{plan.workflow.name}" come from one pod template and can claim from only one'
     requesting = [unit for unit in walk(gang.root) if _requests_own_domain(unit, gang)]
     if requesting:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
     CONTROLLED,
@@ -15,6 +15,7 @@ from bayplan.kube.kinds import (
     JOBSET,
     KINDS,
     MPIJOB,
+    READY_RANKS,
     SBATCH,
     SERVING,
     SINGLE,
@@ -22,7 +23,7 @@ from bayplan.kube.kinds import (
     Kind,
     instances,
 )
-from bayplan.kube.pod import asks_ready, containers
+from bayplan.kube.pod import containers, has_probe
 from bayplan.model.backend import CHAINED, FEATURES, LIMITED, UNLIMITED, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import (
@@ -43,7 +44,7 @@ from bayplan.model.plan import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import makes_channels
-from bayplan.model.workflow import PodSet, Workflow, base_name, serves, varies
+from bayplan.model.workflow import PodSet, Workflow, base_name, most_copies, serves, varies
 from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
@@ -237,7 +238,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
             best, least = min((*named, (best, least)), key=lambda pair: _gravity(pair[1]))
         notes = _why_not(candidates[0][0], offer, target) if best[0].kind != candidates[0][0].kind else ()
         least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
-    return Outcome(best if _known(best[0], offer, target) else None, (*least, *_readiness(best[0], target)))
+    return Outcome(best if _known(best[0], offer, target) else None, (*least, *_probes(best[0], target)))
 
 
 def _operated(family: Family, target: Target) -> tuple[str, ...]:
@@ -580,16 +581,22 @@ def _template_needs(gang: GangPlan, kind: str) -> Iterator[Need]:
         yield Need("missing-pods", 1, (*pods.route, "minReplicas"), subject=f'podSet "{pods.spec.name}"')
 
 
-def _readiness(workload: Workload, target: Target) -> Iterator[Diagnostic]:
-    """F785 for podSets of which one probe decides when rank 0 and other ranks are ready. It does not decide the kind:
-    often all ranks pass the probe."""
+def _probes(workload: Workload, target: Target) -> Iterator[Diagnostic]:
+    """F785 for podSets of which one probe is about rank 0 and other ranks. It does not decide the kind: often all ranks
+    pass the probe. The kubelet ends a container that fails a startup or liveness probe (Kubernetes 1.37,
+    pkg/kubelet/kuberuntime/kuberuntime_manager.go, `computePodActions`)."""
     gang = workload.gangs[0]
+    alike = list(once(pods for pods in all_pods(gang.root) if serves(gang.gang) and _has_rank_0_and_others(pods)))
+    for pods in alike:
+        if keys := [f"`{key}`" for key in ("startupProbe", "livenessProbe") if has_probe(pods.spec, key)]:
+            message = f"the kubelet ends each container whose {' or '.join(keys)} fails"
+            message = f'podSet "{pods.spec.name}": {message}, as on other ranks than 0 if only rank 0 serves requests'
+            yield warning("F785", pods.route, message, hint=READY_RANKS)
     if workload.kind not in ("lws", GROVE):
         return
-    most = gang.gang.autoscale.max_replicas if gang.gang.autoscale else len(workload.gangs)
-    copies = most + (gang.gang.rollout.surge if gang.gang.rollout else 0)
-    alike = (pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods) and asks_ready(pods.spec))
-    needs = (Need("ready-ranks", copies, pods.route, subject=f'podSet "{pods.spec.name}"') for pods in once(alike))
+    copies = most_copies(gang.gang, len(workload.gangs))
+    asked = (pods for pods in alike if has_probe(pods.spec, "readinessProbe"))
+    needs = (Need("ready-ranks", copies, pods.route, subject=f'podSet "{pods.spec.name}"') for pods in asked)
     kind = KINDS[workload.kind]
     yield from compare(needs, kind.SUPPORT, target, _titled(kind))
 

@@ -206,10 +206,10 @@ def service_name(gang: GangPlan) -> str:
     return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
 
 
-def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece], always: bool = False) -> Iterator[Manifest]:
     """The headless Services that give pods their DNS names, also before they are ready: all pods look up rank 0 when
-    they start."""
-    for gang in filter(service_name, workload.gangs):
+    they start. `always`: also where bayplan needs no names."""
+    for gang in (each for each in workload.gangs if always or service_name(each)):
         labels = pieces[gang.name, next(all_pods(gang.root)).name].owner.labels
         yield {
             "apiVersion": "v1",

@@ -26,7 +26,7 @@ from bayplan.kube.ranks import Numbers, running_on
 from bayplan.model.backend import Support, approximate, never, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
-from bayplan.model.workflow import varies
+from bayplan.model.workflow import most_copies, varies
 
 TITLE = "LeaderWorkerSet"
 SERVICE = False
@@ -85,9 +85,7 @@ SUPPORT = (
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
     """`<lws>-<copy>-<number>`, or the revision of the StatefulSet `<lws>-<copy>`."""
-    most = len(workload.gangs) + (gang.gang.rollout.surge if gang.gang.rollout else 0)
-    most = max(most, gang.gang.autoscale.max_replicas if gang.gang.autoscale else 0)
-    leader = f"{workload.name}-{most - 1}"
+    leader = f"{workload.name}-{most_copies(gang.gang, len(workload.gangs)) - 1}"
     return max(f"{leader}-{before(gang, pods) + pods.total - 1}", leader + HASH, key=len)
 
 

@@ -77,8 +77,9 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
-    """The headless Service, then the StatefulSet, which starts all pods at once."""
-    yield from services(workload, pieces)
+    """The headless Service, without which the pods have no names in DNS (`serviceName` in apps/v1), then the
+    StatefulSet, which starts all pods at once."""
+    yield from services(workload, pieces, always=True)
     gang, pods = next(instances(workload))
     piece = pieces[gang.name, pods.name]
     yield {

@@ -64,10 +64,11 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W357: a variable of the matrix that a podSet sets too. W391: a reference to none."""
+    """W357: a variable of the matrix that a podSet sets too. W391: a reference that nothing expands."""
     for place in pod_sets(workflow):
         gang = place.owner.gang
         yield from _unset(place) if gang.rows else ()
+        yield from _unexpanded(place)
         both = [name for name in (gang.rows[0] if gang.rows else {}) if name in user_names(place.pods)]
         for name in both:
             at: Route = (*place.route, "env", name) if name in place.pods.env else (*place.route, "template")
@@ -102,6 +103,27 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
                 message = f'nothing sets {name}, so every copy of gang "{gang.name}" gets the text "$({name})"'
                 hint = did_you_mean(name, columns) or f"add it to the matrix, or write $$({name}) for the text"
                 yield warning("W391", (*place.route, *route), message, hint=hint)
+
+
+_DOLLAR = re.compile(r"(?<![$\\])\$(?:([A-Z_][A-Z0-9_]*)|\{([A-Z_][A-Z0-9_]*)\})")
+_SHELL = re.compile(r"(?:.*/)?(?:ba|da|k|z)?sh|-\w*c")
+"""A program that expands variables itself, or an option before the text of a program."""
+
+
+def _unexpanded(place: Place) -> Iterator[Diagnostic]:
+    """W391: `$NAME` where no shell runs. The entry point of an image, and words with spaces, may be a script's."""
+    spec = place.pods
+    if not spec.command or any(_SHELL.fullmatch(word) for word in (*spec.command, *spec.args)):
+        return
+    known = {*(place.owner.gang.rows or ({},))[0], *spec.env, *OWN}
+    for key, words in (("command", spec.command), ("args", spec.args)):
+        for number, word in enumerate(words):
+            found = next((each for each in _DOLLAR.finditer(word) if (each[1] or each[2]) in known), None)
+            if found and not re.search(r"\s", word):
+                message = (
+                    f'no shell runs the command of podSet "{spec.name}", so the program gets the text "{found[0]}"'
+                )
+                yield warning("W391", (*place.route, key, number), message, hint=f"write $({found[1] or found[2]})")
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:

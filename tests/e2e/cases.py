@@ -25,7 +25,9 @@ class Regression(NamedTuple):
 CLAIMED = frozenset({"rdma-dranet"})
 """Examples whose pods claim network cards: the bench has GPUs and channels among the devices, and no other kind."""
 
-CONTROLLED = frozenset({"all-reduce", "disaggregated", "router", "stateful-server", "train-job", "vllm"})
+CONTROLLED = frozenset(
+    {"all-reduce", "disaggregated", "disaggregated-lws", "router", "stateful-server", "train-job", "vllm"}
+)
 """Examples whose pods other controllers name and group: test_workloads_rendered.py replays what these make of them."""
 
 

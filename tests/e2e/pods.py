@@ -92,8 +92,8 @@ def config_maps(pod: Fields) -> Iterator[str]:
 
 
 def without_claims(pod: Object) -> Object:
-    """The pod as a cluster without DRA would take it."""
-    spec = {key: value for key, value in pod["spec"].items() if key != "resourceClaims"}
+    """The pod as a cluster without DRA and PersistentVolumes would take it."""
+    spec = {key: value for key, value in _mounted(pod["spec"]).items() if key != "resourceClaims"}
     spec["containers"] = [_unclaimed(each) for each in spec["containers"]]
     return {**pod, "spec": spec}
 

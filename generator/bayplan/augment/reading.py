@@ -398,6 +398,10 @@ def _by_workflow(members: Sequence[Member]) -> Iterator[Flow]:
         gang = each.found.label(GANG_LABEL) or each.asked.gang
         where = namespace(each.found.workload)
         flows.setdefault((where, flow, each.scheduler, what), {}).setdefault(gang, []).append(each)
+    for where, flow, _, what in [key for key in flows if key[2] == "none"]:
+        if (grouped := flows.get((where, flow, "native", what))) is not None:  # pods of Deployments have no PodGroup
+            for gang, alone in flows.pop((where, flow, "none", what)).items():
+                grouped.setdefault(gang, []).extend(alone)
     for (where, flow, scheduler, _), gangs in flows.items():
         queue = next((each.asked.queue for some in gangs.values() for each in some if each.asked.queue), "")
         yield Flow(flow, where, scheduler, queue, gangs)

@@ -8,7 +8,7 @@ from bayplan.checks import accelerators, attachments, inventory, references, tem
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Workflow, has_own_fields, pod_sets
+from bayplan.model.workflow import Workflow, has_own_fields, pod_sets, serves
 
 
 def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
@@ -43,8 +43,8 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
 
 
 def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W370. Loaded only if a gang serves clients."""
-    if any(gang.service or gang.autoscale for gang in definition.gangs):
+    """W367 to W370, W373 and W374. Loaded only if a gang serves clients."""
+    if any(gang.service or gang.autoscale or serves(gang) for gang in definition.gangs):
         from bayplan.checks import services
 
         yield from services.check(definition)

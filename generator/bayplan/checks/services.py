@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, suggest
 from bayplan.kube.objects import get, items
-from bayplan.model.workflow import GANGS, Autoscale, Gang, PodSet, Service, Workflow, pod_sets_of
+from bayplan.model.workflow import GANGS, Autoscale, Gang, Placement, PodSet, Service, Workflow, pod_sets_of, serves
 
 METRICS: Mapping[str, str] = {
     "Resource": "resource",
@@ -21,13 +21,28 @@ METRICS: Mapping[str, str] = {
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W370."""
+    """W367 to W370, W373 and W374."""
     for index, gang in enumerate(workflow.gangs):
         sets, route = tuple(pod_sets_of(gang)), (*GANGS, index)
+        if gang.workload == "auto":
+            yield from _misread(gang, route)
         if gang.service and sets:
             yield from _service(gang, gang.service, sets, (*route, "service"))
         if gang.autoscale and sets:
             yield from _autoscale(gang, gang.autoscale, sets[0], route)
+
+
+def _misread(gang: Gang, route: Route) -> Iterator[Diagnostic]:
+    """W373: pods counted as a Deployment counts copies. W374: a job with a Service. Who names the kind knows both."""
+    if gang.service and not serves(gang):
+        message = f'gang "{gang.name}" has a Service, but is a job: once its pods end, nothing answers'
+        yield info("W374", (*route, "service"), message, hint="if it runs without end, set `lifecycle: service`")
+    elif serves(gang) and gang.replicas == 1 and not gang.autoscale and gang.placement == Placement():
+        for pods in (each for each in gang.pod_sets if len(gang.pod_sets) == 1 and each.replicas > 1):
+            count = pods.replicas
+            message = f'the {count} pods of podSet "{pods.name}" are one copy of gang "{gang.name}", not {count} copies'
+            hint = f"for {count} copies of one pod, move `replicas: {count}` to the gang; for one copy, set `placement`"
+            yield info("W373", (*route, "podSets", 0, "replicas"), message, hint=hint)
 
 
 def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Route) -> Iterator[Diagnostic]:

@@ -236,7 +236,7 @@ SUPPORT = (
         "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
         " require a level only on the group",
     ),
-    not_yet_upstream(
+    approximate(
         "grove-start-names",
         "Grove counts ready pods by the beginning of their names, so pods that wait may start too early",
         "rename one of the podSets or groups",

@@ -54,7 +54,7 @@ NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 
 NO_ORDER = never(
     "starts-after",
-    "its controller lets no pods of a gang wait for others, once all of them have nodes",
+    "nothing makes pods of a gang wait for others once all of them have nodes",
     "remove `startsAfter`, and wait in `initContainers`",
 )
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +17,6 @@ from bayplan.model.plan import GangPlan, all_pods, walk
 from bayplan.text import document
 from bayplan.text.document import Document
 from support import TOPOLOGY as HALL
-from tools.golden import GOLDEN
 
 TOPOLOGY = document.Document("topology.yaml", "", 0, HALL)
 POD = "{schedulerName: kai-scheduler, containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 4}}}]}"
@@ -213,67 +207,3 @@ def test_the_channel_of_grove_counts_in_the_plan() -> None:
     gangs = read(text, BINDING)
     assert {each.name for gang in gangs.values() for each in gang.compute_domains} == {"serve-0-one", "serve-1-one"}
     assert {pods.spec.name for pods in all_pods(gangs["serve-0"].root) if not pods.compute_domain} == {"front"}
-
-
-# Grove's own code: `BAYPLAN_GROVE` names the folder `operator` of a checkout whose tests can be built.
-
-OPERATOR = os.environ.get("BAYPLAN_GROVE", "")
-PACKAGES = {
-    "podgang": "internal/controller/podcliqueset/components/podgang",
-    "validation": "internal/webhook/admission/pcs/validation",
-}
-KEYS = {"spine": "s", "rack": "r", "inner": "i", "host": "kubernetes.io/hostname"}
-
-
-def run_in_grove(package: str, sets: list[Any], folder: Path) -> list[str]:
-    """The lines that a test of ours prints inside a package of Grove."""
-    given = folder / "in.json"
-    levels = [{"domain": name, "key": key} for name, key in KEYS.items()]
-    given.write_text(json.dumps({"sets": sets, "levels": levels}))
-    own = Path(OPERATOR, PACKAGES[package], "bayplan_test.go")
-    shutil.copy(Path(__file__).parent / "e2e" / "go" / "grove" / f"{package}_test.go", own)
-    command = ["go", "test", "-count=1", "-run", "TestBayplan", "-v", f"./{PACKAGES[package]}/"]
-    env = {**os.environ, "BAYPLAN_IN": str(given), "GOFLAGS": "-mod=mod"}
-    done = subprocess.run(command, cwd=OPERATOR, env=env, capture_output=True, text=True, check=False)
-    own.unlink()
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()
-
-
-def rendered() -> Any:
-    """The PodCliqueSet of the example."""
-    return next(
-        each
-        for each in yaml.safe_load_all((GOLDEN / "kai" / "disaggregated@0.17.yaml").read_text())
-        if each["kind"] == "PodCliqueSet"
-    )
-
-
-@pytest.mark.skipif(not OPERATOR, reason="BAYPLAN_GROVE names no checkout of Grove's operator")
-def test_groves_own_code_makes_the_same_gangs(tmp_path: Path) -> None:
-    text = SET.replace("outer", "spine").replace("inner", "rack").replace("minAvailable: 1, podSpec", "podSpec")
-    whole = yaml.safe_load(text)
-    for clique in whole["spec"]["template"]["cliques"]:
-        clique["spec"]["minAvailable"] = clique["spec"]["replicas"]
-    for group in whole["spec"]["template"]["podCliqueScalingGroups"]:
-        group.setdefault("minAvailable", 1)
-    for one in (whole, rendered()):
-        lines = run_in_grove("podgang", [one], tmp_path)
-        gangs = [json.loads(line.removeprefix("GANG ")) for line in lines if line.startswith("GANG ")]
-        made = list(grove.pod_cliques(Object(("manifest:0",), one), grove.layout(one)))
-        count = one["spec"]["replicas"]
-        name = one["metadata"]["name"]
-        ours: dict[str, list[tuple[int | None, int | None]]] = {}
-        for each in made:
-            gang = each.gang if count > 1 else f"{name}-0{each.gang[len(name) :]}"
-            ours.setdefault(gang, []).append((each.clique.replicas, each.clique.least))
-        theirs = {each["gang"]: [(c["replicas"], c["minAvailable"]) for c in each["cliques"]] for each in gangs}
-        assert {gang: sorted(sizes) for gang, sizes in ours.items()} == {g: sorted(s) for g, s in theirs.items()}
-
-
-@pytest.mark.skipif(not OPERATOR, reason="BAYPLAN_GROVE names no checkout of Grove's operator")
-def test_groves_own_webhook_takes_what_is_rendered_and_placed(tmp_path: Path) -> None:
-    every = [rendered(), placed(BARE)[0]]
-    lines = run_in_grove("validation", every, tmp_path)
-    assert [line for line in lines if line.startswith(("REFUSED", "WARNING"))] == []
-    assert sum(line.startswith("JUDGED") for line in lines) == len(every)

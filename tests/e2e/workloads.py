@@ -21,30 +21,21 @@ from e2e.scheduler import ROOT, Documents, Object, ask
 from judges import builtin, crd
 from oracle.manifests import read_name
 
-KINDS = frozenset(
-    {
-        "ClusterTrainingRuntime",
-        "Deployment",
-        "Job",
-        "LeaderWorkerSet",
-        "MPIJob",
-        "Node",
-        "Pod",
-        "StatefulSet",
-        "TrainJob",
-        "TrainingRuntime",
-    }
-)
-"""What the program knows of; other objects are no matter to the controllers."""
+BUILT_IN = frozenset({"Deployment", "Job", "Node", "Pod", "StatefulSet"})
+OPERATED = BUILT_IN | {"ClusterTrainingRuntime", "LeaderWorkerSet", "MPIJob", "TrainJob", "TrainingRuntime"}
 
 LWS = "leaderworkerset.sigs.k8s.io/"
 
 
 class Controllers(NamedTuple):
-    """One program of go/workloads, and the releases of the controllers in it, all others' CRDs being the newest."""
+    """One program of go/workloads, and the releases of the controllers in it, all others' CRDs being the newest.
+
+    `kinds`: what it knows of. Other objects are no matter to the controllers.
+    """
 
     name: str
     versions: Mapping[str, str]
+    kinds: frozenset[str] = OPERATED
 
     @property
     def program(self) -> Path:
@@ -54,7 +45,11 @@ class Controllers(NamedTuple):
 
 NEWEST = Controllers("newest", {"lws": "0.9", "mpiOperator": "0.8", "trainer": "2.3"})
 OLDEST = Controllers("oldest", {"lws": "0.7"})
-"""`.ci/run` does not build it."""
+GROVE = Controllers("grove", {"grove": "0.1"}, BUILT_IN | {"ClusterTopologyBinding", "PodCliqueSet"})
+"""Grove v0.1.0-alpha.12-rc1."""
+
+OPTIONAL = (OLDEST, GROVE)
+"""`.ci/run` does not build them."""
 PODGROUPER = ROOT / ".ci" / "bin" / "replay-podgrouper@0.17.0"
 
 
@@ -85,7 +80,8 @@ def require(*programs: Path) -> None:
             continue
         release = program.name.removeprefix("replay-")
         missing = f"no {program.name}: run `bash tests/e2e/prepare {release}`, which takes Go"
-        needed = os.environ.get("CI") == "true" and shutil.which("go") and program != OLDEST.program
+        optional = program in [each.program for each in OPTIONAL]
+        needed = os.environ.get("CI") == "true" and shutil.which("go") and not optional
         source = not program.with_name(f".no-source-{release}").exists()
         if ALL or (needed and source):
             pytest.fail(missing)
@@ -95,8 +91,13 @@ def require(*programs: Path) -> None:
 def made(documents: Documents, controllers: Controllers = NEWEST, gang: str = "") -> Made:
     """All objects, once the controllers are done. `gang`: for which scheduler LWS and mpi-operator make PodGroups."""
     require(controllers.program)
-    given = [stored(each, controllers.versions) for each in documents if each["kind"] in KINDS and not _volcano(each)]
-    answer = ask(controllers.program, {"objects": given, "gang": gang})
+    known = (each for each in documents if each["kind"] in controllers.kinds and not _volcano(each))
+    return resumed([stored(each, controllers.versions) for each in known], controllers, gang)
+
+
+def resumed(objects: Documents, controllers: Controllers, gang: str = "") -> Made:
+    """The same from objects as they are in the API server, with their status."""
+    answer = ask(controllers.program, {"objects": objects, "gang": gang})
     refused = [f"{each['kind']} {each['name']}: {each['message']}" for each in answer["refused"]]
     pods = [_as_stored(each) for each in answer["objects"] if each["kind"] == "Pod"]
     return Made(pods, [each for each in answer["objects"] if each["kind"] != "Pod"], refused)
@@ -107,7 +108,7 @@ def _as_stored(pod: Object) -> Object:
     spec = dict(pod["spec"])
     for key in set(spec) & {"containers", "initContainers"}:
         spec[key] = [{**each, "resources": _amounts(each.get("resources") or {})} for each in spec[key]]
-    return {**pod, "spec": spec, "status": {"phase": "Pending"}}
+    return {**pod, "spec": spec, "status": {"phase": "Pending", **pod["status"]}}
 
 
 def _amounts(resources: Object) -> Object:

@@ -108,6 +108,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "rollout": "`rollout`",
         "rollout-apart": "`rollout` of copies with a ComputeDomain each",
         "new-versions": "a new version of ranks by itself",
+        "starts-after": "`startsAfter`",
         "ready-ranks": "copies with a `readinessProbe` that only rank 0 passes",
     },
     "operators": {

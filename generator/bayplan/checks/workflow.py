@@ -294,6 +294,32 @@ def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
             way = " -> ".join(f'"{name}"' for name in (*cycle, gang.name))
             yield error("W306", route, f"these gangs wait for each other: {way}", hint="remove one dependency")
     yield from _leads(workflow)
+    yield from _start_order(workflow)
+
+
+def _start_order(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W305 and W306: the podSets of a gang that start after others. Several groups may have one of a name."""
+    below: dict[Route, list[Place]] = {}
+    for place in pod_sets(workflow):
+        below.setdefault(place.route[:4], []).append(place)
+    for inside in below.values():
+        if not any(pods.starts_after for pods, _, _ in inside):
+            continue
+        names: dict[str, tuple[str, ...]] = {}
+        for pods, _, _ in inside:
+            names[pods.name] = (*names.get(pods.name, ()), *pods.starts_after)
+        for pods, route, owner in inside:
+            for position, name in enumerate(pods.starts_after):
+                if name not in names:
+                    others = [other for other in names if other != pods.name]
+                    message = f'`startsAfter` of podSet "{pods.name}" names an unknown podSet: "{name}"'
+                    hint = suggest(name, others, "podSets") or "remove it"
+                    yield error("W305", (*route, "startsAfter", position), message, hint=hint)
+            cycle = _cycle(pods.name, names) if pods.starts_after else ()
+            if cycle and pods.name == min(cycle):
+                way = " -> ".join(f'"{name}"' for name in (*cycle, pods.name))
+                message = f'these podSets of gang "{owner.gang.name}" wait for each other: {way}'
+                yield error("W306", (*route, "startsAfter"), message, hint="remove one `startsAfter`")
 
 
 def _cycle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

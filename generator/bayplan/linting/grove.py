@@ -48,7 +48,11 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _names(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
-    """M883: names of cliques, their roles and scaling groups are unique, and short enough for the pods' names."""
+    """M883: names of cliques, their roles and scaling groups are unique, and short enough for the pods' names.
+
+    The first clique with whose name that of a PodClique ends gives it its pods (buildResource in
+    internal/controller/podcliqueset/components/podclique/podclique.go, main branch fcc3b3bb).
+    """
     if not parts.cliques:
         yield error("M883", (*one.route, "spec"), f"{title(one)} has no cliques", hint="add `template.cliques`")
     yield from _twice(one, [(each.name, (*each.path, "name")) for each in parts.cliques], "clique")
@@ -67,6 +71,12 @@ def _names(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
                 message = f'clique "{clique}" is in two scaling groups, "{first[clique]}" and "{each.name}"'
                 yield error("M883", route, message, hint="a clique can be in only one: remove it from one of the two")
     for part in parts.cliques:
+        called = "-".join(filter(None, (name(one), "0", *((part.group, "0") if part.group else ()), part.name)))
+        found = next((each.name for each in parts.cliques if each.name and called.endswith(each.name)), part.name)
+        if part.name and found != part.name:
+            message = f'Grove gives clique "{part.name}" the pods of clique "{found}", with which its name ends'
+            hint = f'move clique "{part.name}" before "{found}", or rename one of the two'
+            yield error("M883", (*one.route, *part.path, "name"), message, hint=hint)
         words = [each for each in (name(one), part.group, part.name) if each]
         total = sum(len(each) for each in words)
         if total > LONGEST_NAMES:

@@ -141,6 +141,7 @@ FEATURES: Mapping[str, Feature] = {
     "priority": Feature("priority classes (`priorityClassName`)", code="F683"),
     "preemptible": Feature("preemptibility (`preemptible`)", code="F684"),
     "depends-on": Feature("gangs that wait for others (`dependsOn`)", "predecessors", "F606", True),
+    "starts-after": Feature("podSets that start after others (`startsAfter`)", "podSets", "F787"),
     "at-once": Feature("copies that wait for others (`atOnce`)", "podSet instances a copy", "F606", True),
     "lead": Feature("a podSet that ends the gang (`lead`)", code="F607"),
     "nonlead-failures": Feature("any failure as the end of the gang (`ignoreNonleadFailures: false`)", code="F649"),

@@ -202,6 +202,7 @@ class PodSet(NamedTuple):
     name: str
     replicas: int = 1
     min_replicas: int | None = None
+    starts_after: tuple[str, ...] = ()
     pool: str = ""
     accelerator: Accelerator | None = None
     resources: Mapping[str, str] = {}

@@ -305,6 +305,8 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always" and not serves(spec):
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
+        if pods.spec.starts_after:
+            yield Need("starts-after", 1, (*pods.route, "startsAfter"), subject=f'podSet "{pods.spec.name}"')
         for feature, key, codes in (
             ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),
             ("gang-retries", "restartGangOnExitCodes", pods.spec.restart_gang_on_exit_codes),

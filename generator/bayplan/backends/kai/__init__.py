@@ -52,6 +52,7 @@ FEATURES: Mapping[str, Feature] = {
     "grove-key-length": Feature("long label keys of levels in Grove", "characters", "F778", True),
     "grove-surge": Feature("additional copies of a PodCliqueSet during a rollout", "copies", "F779"),
     "grove-scaled": Feature("a level around replicas beyond `minReplicas` in a PodCliqueSet", "replicas", "F780"),
+    "grove-start-names": Feature("podSets that start after one whose name begins another's", code="F788"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
     "podgrouper": Feature("several copies in one workload", code="F741", firm=True),
 }
@@ -234,6 +235,11 @@ SUPPORT = (
         " level around its group (Grove#648)",
         "let all replicas start together (without `minReplicas`, or with `minAvailable` as high as `replicas`), or"
         " require a level only on the group",
+    ),
+    approximate(
+        "grove-start-names",
+        "Grove counts ready pods by the beginning of their names, so pods that wait may start too early",
+        "rename one of the podSets or groups",
     ),
     # pkg/podgrouper/podgrouper/plugins/leaderworkerset/lws_grouper.go, KAI 0.15 to 0.17
     not_yet_upstream(

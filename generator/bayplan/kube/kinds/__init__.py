@@ -52,7 +52,14 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
 
+NO_ORDER = never(
+    "starts-after",
+    "nothing makes pods of a gang wait for others once all of them have nodes",
+    "remove `startsAfter`, and wait in `initContainers`",
+)
+
 ENDING = (
+    NO_ORDER,
     never(
         "service", "nothing replaces a copy that ends", "remove `workload`, so that bayplan chooses a kind for services"
     ),
@@ -65,6 +72,7 @@ ENDING = (
 """The rows of kinds whose pods end."""
 
 NO_JOBS = (
+    NO_ORDER,
     *(Support(feature) for feature in ("service", "always-restart", "clients")),
     *(
         never(feature, "its controller starts pods again when they end", "set `lifecycle: service`, or use a JobSet")

@@ -8,7 +8,7 @@ internal/controller/podclique/reconcilestatus.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube.grove import API_VERSION, CONSTRAINT, clique_key, group_key
@@ -25,13 +25,17 @@ COPY_LABEL = "grove.io/podcliquescalinggroup-replica-index"
 INDEX = "metadata.labels['grove.io/podclique-pod-index']"
 INDEX_VARIABLE = "GROVE_PCLQ_POD_INDEX"
 COPY_VARIABLE = "GROVE_PCSG_INDEX"
-SET_VARIABLE = "GROVE_PCS_INDEX"
+SET_VARIABLE = "GANG_INDEX"
 WHOLE = False
-FIELDS: Mapping[str, str] = {}
+FIELDS: Mapping[str, str] = {SET_VARIABLE: "metadata.labels['grove.io/podcliqueset-replica-index']"}
+"""Grove's own GROVE_PCS_INDEX comes after the variables of the pod template up to alpha.12 (AddEnvVarsToContainers in
+internal/controller/podclique/components/pod/pod.go), and a value can only refer to variables before it."""
+
 LONGEST_NAMES = 45
 """Characters that the names of a set, a scaling group and a clique have together (maxCombinedResourceNameLength)."""
 
 SUPPORT = (
+    Support("starts-after"),
     *NO_JOBS,
     approximate(
         "autoscale",
@@ -130,7 +134,8 @@ def numbers(gang: GangPlan, pods: Pods) -> Numbers:
 
 def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
     """`<set>-<copy>[-<scaling group>-<number>]-<clique>-<number>.<set>-<copy>` (namegen.go, configurePodHostname)."""
-    base = f"{workload.name}-$({SET_VARIABLE})"
+    several = gang.gang.replicas > 1 or gang.gang.autoscale
+    base = f"{workload.name}-$({SET_VARIABLE})" if several else f"{workload.name}-0"
     units = scaling_group(gang, pods)
     which = copy if isinstance(copy, int) else f"$(({copy}))"
     inside = f"{base}-{units.name}-{which}" if units else base
@@ -142,6 +147,8 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     gang = workload.gangs[0]
     owners = [pieces[gang.name, pods.name].owner for _, pods in instances(workload)]
     constraints = owners[0].spec
+    templates = (mapping(each.template, "spec") for each in pieces.values())
+    priority = next((each["priorityClassName"] for each in templates if "priorityClassName" in each), "")
     groups = [
         {
             "name": units.name,
@@ -153,9 +160,11 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
         for units in gang.root.groups
         if not is_clique(units)
     ]
+    ordered = any(pods.spec.starts_after for pods in all_pods(gang.root))
+    names = {pods.name: clique_name(gang, pods) for _, pods in instances(workload)}
     cliques = [
-        _clique(clique_name(gang, pods), pods, pieces[gang.name, pods.name], constraints)
-        for _, pods in instances(workload)
+        _clique(names[pods.name], pods, pieces[gang.name, pods.name], constraints, list(_before(gang, pods, names)))
+        for _, pods in sorted(instances(workload), key=lambda each: _found_late(names[each[1].name], names.values()))
     ]
     yield {
         "apiVersion": API_VERSION,
@@ -166,6 +175,8 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             **({"updateStrategy": {"type": "OnDelete"}} if mixes_versions(gang) else {}),
             "template": {
                 **non_empty(topologyConstraint=constraints.get(CONSTRAINT)),
+                **non_empty(priorityClassName=priority),
+                **({"cliqueStartupType": "CliqueStartupTypeExplicit"} if ordered else {}),
                 "headlessServiceConfig": {"publishNotReadyAddresses": True},
                 "cliques": cliques,
                 **non_empty(podCliqueScalingGroups=groups),
@@ -175,7 +186,22 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     yield from autoscaler(workload, owners[0].labels, API_VERSION, "PodCliqueSet")
 
 
-def _clique(name: str, pods: Pods, piece: Piece, constraints: Mapping[str, Any]) -> dict[str, Any]:
+def _found_late(name: str, names: Iterable[str]) -> int:
+    """How many other cliques come before one, because Grove takes the first whose name is the end of a PodClique's
+    name (buildResource in internal/controller/podcliqueset/components/podclique/podclique.go)."""
+    return sum(other.endswith(name) for other in names)
+
+
+def _before(gang: GangPlan, pods: Pods, names: Mapping[str, str]) -> Iterator[str]:
+    """The cliques whose pods are ready before those of a podSet start: an init container of Grove waits for as many as
+    `minAvailable` in each (initcontainer.go, generateArgsForInitContainer)."""
+    everyone = (each for each in all_pods(gang.root) if each.spec.name in pods.spec.starts_after)
+    yield from dict.fromkeys(names[each.name] for each in everyone)
+
+
+def _clique(
+    name: str, pods: Pods, piece: Piece, constraints: Mapping[str, Any], after: Sequence[str]
+) -> dict[str, Any]:
     """A clique. Its pods always start again, so Grove sets their `restartPolicy`."""
     metadata = mapping(piece.template, "metadata")
     spec = {key: each for key, each in mapping(piece.template, "spec").items() if key != "restartPolicy"}
@@ -183,5 +209,11 @@ def _clique(name: str, pods: Pods, piece: Piece, constraints: Mapping[str, Any])
         "name": name,
         **{key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)},
         **non_empty(topologyConstraint=constraints.get(clique_key(name))),
-        "spec": {"roleName": name, "replicas": pods.replicas, "minAvailable": pods.minimum, "podSpec": spec},
+        "spec": {
+            "roleName": name,
+            "replicas": pods.replicas,
+            "minAvailable": pods.minimum,
+            **non_empty(startsAfter=after),
+            "podSpec": spec,
+        },
     }

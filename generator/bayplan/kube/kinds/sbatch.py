@@ -45,6 +45,7 @@ SUPPORT = (
         "set `maxRestarts` to restart the gang, or retry inside the command",
         report="warning",
     ),
+    never("starts-after", "srun starts all tasks at the same time", "remove `startsAfter`, and wait in the command"),
     never("service", "a Slurm job ends", "use a scheduler of Kubernetes, such as `-s slurm-bridge`"),
     never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
     never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),

@@ -462,7 +462,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     if target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects, foreign = collect(request.manifests)
-    context = lint_context(objects, read.value, target.value)
+    context = lint_context(objects, read.value, target.value)._replace(scheduler=request.scheduler)
     names = (backend.value.declared.name,) if backend.value else tuple(BACKENDS)
     findings = [*foreign, *linting.lint(context)]
     findings += [each for name in names for each in backends.lint(name, context)]

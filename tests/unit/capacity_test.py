@@ -330,6 +330,17 @@ def test_check_accepts_the_most_replicas_and_not_one_more(name: str, tmp_path: P
                 assert refused != fit, (path, asked, result.stdout)
 
 
+@pytest.mark.parametrize(("surge", "most"), [(0, 6), (1, 5)])
+def test_a_service_keeps_room_for_its_rollout(surge: int, most: int, tmp_path: Path) -> None:
+    changed, hall = tmp_path / "workflow.yaml", str(EXAMPLES / "vllm" / "topology.yaml")
+    text = (EXAMPLES / "vllm" / "workflow.yaml").read_text()
+    for copies in (2, most, most + 1):
+        changed.write_text(text.replace("replicas: 2\n", f"replicas: {copies}\n    rollout: {{surge: {surge}}}\n"))
+        assert bayplan("check", str(changed), "-t", hall).returncode == (copies > most)
+    changed.write_text(changed.read_text().replace(f"replicas: {most + 1}", "replicas: 2"))
+    assert shown(str(changed), "-t", hall)["gangs"][0]["most"] == most
+
+
 def test_so_many_copies_fit_together_and_not_one_more(tmp_path: Path) -> None:
     copies = shown(FLOW, "-t", HALL)["copies"]
     assert copies == {"most": 2, "exact": True}

@@ -134,3 +134,14 @@ def test_json_for_machines(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run(["lint", "a.json", "--diagnostics", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [(each["code"], each["file"]) for each in found["diagnostics"]] == [("M703", "a.json")]
+
+
+def test_a_placement_is_for_the_scheduler_of_the_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in `post-render -s kueue`, whatever the topology's default is."""
+    marks = "labels: {kueue.x-k8s.io/queue-name: lq}, annotations: {bayplan.dev/placement: required=rack}"
+    write(folder / "a.yaml", POD.replace("{name: p}", f"{{name: p, {marks}}}"))
+    write(folder / "t.yaml", "".join(emit([TOPOLOGY])))
+    assert run(["lint", "a.yaml", "-t", "t.yaml"]) == 1
+    assert said(capsys) == ["a.yaml:3:57: error[M706]"]
+    run(["lint", "a.yaml", "-t", "t.yaml", "-s", "kueue"])
+    assert "M706" not in capsys.readouterr().out

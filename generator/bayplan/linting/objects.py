@@ -20,7 +20,10 @@ V = TypeVar("V")
 
 
 class LintContext(NamedTuple):
-    """All objects of a run, the cluster and its versions. Without pools, the topology knows no nodes."""
+    """All objects of a run, the cluster and its versions. Without pools, the topology knows no nodes.
+
+    `scheduler`: the one of the command line; empty: all.
+    """
 
     objects: tuple[Object, ...]
     topology: ClusterTopology
@@ -30,6 +33,7 @@ class LintContext(NamedTuple):
     names: Mapping[tuple[str, str, str], Sequence[Object]]  # the same with the name
     channels: Mapping[str, Sequence[Object]]  # claim template -> ComputeDomains that make it
     members: Mapping[str, Sequence[PodTemplate]]  # PodGroup -> templates whose pods name it by KAI's annotation
+    scheduler: str = ""
 
     def of(self, group: str, kind: str) -> Sequence[Object]:
         """The objects of a kind."""

@@ -93,8 +93,11 @@ def check_owners(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _requested(one: Object, context: LintContext) -> str:
-    """The scheduler for which annotations of bayplan request a placement; empty without such annotations."""
+    """The scheduler for which annotations of bayplan request a placement; empty without such annotations.
+
+    As for post-render, `-s` comes before the topology's default.
+    """
     if first_annotation(one) is None:
         return ""
     annotation = text(one.data, "metadata", "annotations", "bayplan.dev/scheduler")
-    return annotation or context.topology.defaults.get("scheduler", "")
+    return annotation or context.scheduler or context.topology.defaults.get("scheduler", "")

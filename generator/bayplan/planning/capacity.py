@@ -11,6 +11,7 @@ from bayplan.model.plan import MOST_GANGS, MOST_PODS, GangPlan, Occupied, Plan, 
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, owners, pod_sets
 from bayplan.planning.bind import filled_from_node
+from bayplan.planning.fit.explain import rollouts
 from bayplan.planning.fit.problem import Place, demand, per_node, space
 from bayplan.planning.fit.search import answer, answers, search_space_of, simultaneous
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed
@@ -189,7 +190,8 @@ class Replicas(NamedTuple):
 def replicas(workflow: Workflow, bound: Callable[[Workflow], Plan | None]) -> Iterator[Replicas]:
     """The rows of gangs with copies, and of all groups and podSets.
 
-    `bound`: the plan of a workflow; None if it has none. The copies of a gang count if they run at the same time. A
+    `bound`: the plan of a workflow; None if it has none. The copies of a gang count if they run at the same time, with
+    those that a rollout adds to a service. A
     group with `size` has no `replicas`: those of its podSet count.
     """
     gangs = {(*GANGS, n): gang.replicas for n, gang in enumerate(workflow.gangs) if gang.replicas > 1}
@@ -199,7 +201,9 @@ def replicas(workflow: Workflow, bound: Callable[[Workflow], Plan | None]) -> It
 
         def fits(number: int, route: Route = route) -> bool | None:
             plan = bound(with_replicas(workflow, route, number))
-            return False if plan is None else verdict(each for _, each in answers(plan, witness=False))
+            stages = () if plan is None else (plan, *rollouts(plan))
+            found = (each for stage in stages for _, each in answers(stage, witness=False))
+            return False if plan is None else verdict(found)
 
         start, most = (1, MOST_GANGS) if route in gangs else (now, MOST_REPLICAS)
         yield Replicas(route, now, largest(fits, start, most))

@@ -227,6 +227,13 @@ def growing(plan: Plan) -> Iterator[Diagnostic]:
             yield warning("P571", (*gang.route, "autoscale", "maxReplicas"), message, hint=hint)
 
 
+def rollouts(plan: Plan) -> Iterator[Plan]:
+    """The plan during the rollout of each service that adds copies for it."""
+    for gang in (each for each in plan.gangs if each.copy == 0 and serves(each.gang)):
+        if gang.gang.rollout and gang.gang.rollout.surge:
+            yield grown(plan, gang, gang.gang.replicas + gang.gang.rollout.surge)
+
+
 def _most_copies(plan: Plan, gang: GangPlan, limit: int) -> int:
     """How many copies surely fit, from those that are planned on."""
     return most(gang.gang.replicas + 1, limit, lambda n: surely_fits(grown(plan, gang, n)))

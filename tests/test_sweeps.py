@@ -158,7 +158,7 @@ def _seen(task: slurm_job.Task, wanted: Sweep) -> Seen:
 
 @pytest.mark.parametrize("most", [90, 120, 1000])
 def test_a_large_matrix_is_in_several_config_maps(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One Job still makes all copies: 10,000 rows of 400 bytes are no 20,000 objects."""
+    """One Job still makes all copies: 10,000 rows of 400 bytes do not make 20,000 objects."""
     monkeypatch.setattr("bayplan.manifests.matrix.CONFIG_MAP_LIMIT", most)
     wanted = Sweep([{"A": f"é{number}" * 3, "LR": str(number)} for number in range(12)], ["$(A)", "$(LR)"], {})
     made = compiled({"matrix": {"rows": wanted.rows}}, args=wanted.words)

@@ -10,6 +10,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,3 +178,42 @@ def _other_variants(base: Sources, pick: random.Random, tried: set[Route]) -> It
                     route: Route = (subject, *path)
                     yield Variant(causes.Edit(route, each), objects)
                     break  # another name may be the name of something else
+
+
+@pytest.mark.parametrize("scheduler", ["koordinator", "kai"])
+def test_a_column_of_a_table_is_a_cause(scheduler: str, tmp_path: Path) -> None:
+    """A copy with its own objects has the value of a row. An edit of the text at the named place changes it."""
+    folder = EXAMPLES / "trials"
+    rows = [("LR", "WIDTH"), ("0.1", "8"), ("0.2", "8"), ('"0,3"', "16")]
+    table = "".join(f"{','.join(row)}\n" for row in rows)
+
+    def made(text: str) -> WorkflowSources:
+        flow = (folder / "workflow.yaml").read_text().replace("atOnce: 8", "atOnce: 2")
+        (tmp_path / "workflow.yaml").write_text(flow)
+        (tmp_path / "trials.csv").write_text(text)
+        flows, _ = inputs.workflow(str(tmp_path / "workflow.yaml"), Source())
+        (cluster,) = documents("topology", (folder / "topology.yaml").read_bytes(), "topology", Source()).value or ()
+        one, batch = made_of(Request(flows[0], cluster, scheduler=scheduler), inputs.Inputs(flows, cluster, ()))
+        assert one, batch.diagnostics
+        return one
+
+    base = made(table)
+    shown = set()
+    for key, each in base.experiments.base.objects.items():
+        for path in causes.within(each):
+            value = get(each, *path)
+            if not ((path[-1] == "value" and value in ("0.1", "0.2", "0,3", "8", "16")) or path[-1] == "rows.sh"):
+                continue
+            found = [one for one, _ in base.experiments.answer(each, each, key, path).causes]
+            for cause, place in zip(found, places([one.route for one in found], base.files), strict=True):
+                if place is None or not place.file.endswith("trials.csv"):
+                    continue
+                shown.add((cause.edit.value, place.line))
+                lines = table.split("\n")
+                column = rows[0].index(str(cause.edit.value))
+                for number in [place.line - 1] if place.line > 1 else [1, 2, 3]:  # the row, or all below the name
+                    lines[number] = ",".join([*rows[number][:column], "7", *rows[number][column + 1 :]])
+                then = made("\n".join(lines)).experiments.base.objects
+                assert causes.value_at(then, key, path, base.experiments.base.objects)[0] != value, (key, path)
+    apart = {("LR", 2), ("LR", 3), ("LR", 4), ("WIDTH", 1), ("WIDTH", 4)}
+    assert shown == (apart if scheduler == "koordinator" else {("LR", 1), ("WIDTH", 1)})

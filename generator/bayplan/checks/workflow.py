@@ -136,13 +136,26 @@ def _unread(place: Place) -> Iterator[Diagnostic]:
                     message = f'no shell reads this, so the program gets the text "{found[0]}"'
                     yield warning("W394", (*place.route, *route, key, at), message, hint=f"write $({name})")
                     break
-    for path, held in spec.files.items():
-        script = not isinstance(held, str) or held.startswith("#!") or path.endswith(".sh")
-        inside = set() if script or not columns else {found[1] for found in REFERENCE.finditer(str(held))}
-        for name in (name for name in columns if name in inside):
-            message = f'nothing replaces "$({name})" in a file: all copies get the same text'
-            hint = f"let the program read the variable {name}, or pass $({name}) as an argument"
-            yield warning("W394", (*place.route, "files", path), message, hint=hint)
+        for text, inside in _fixed(each) if columns or copies else ():
+            for name in dict.fromkeys(
+                found[1] for found in REFERENCE.finditer(text) if found[1] in {*columns, *copies}
+            ):
+                message = f'nothing replaces "$({name})" here, so all copies have the same text'
+                hint = f"use {name} in the command, an argument or a variable"
+                yield warning("W394", (*place.route, *route, *inside), message, hint=hint)
+
+
+def _fixed(container: PodSet | Container) -> Iterator[tuple[str, Route]]:
+    """Texts in which Kubernetes and Slurm replace nothing. A shell may read the others: those of scripts."""
+    yield container.working_dir, ("workingDir",)
+    for path, volume in container.volumes.items():
+        yield from ((text, ("volumes", path)) for text in (path, *volume) if isinstance(text, str))
+    if isinstance(container, PodSet):
+        for path, held in container.files.items():
+            if isinstance(held, str) and not (held.startswith("#!") or path.endswith(".sh")):
+                yield held, ("files", path)
+        for each, at in container.data.transfers():
+            yield from ((text, ("data", *at)) for text in (each.url, each.path))
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.core.diagnostics import Route
+from bayplan.core.diagnostics import AT, Route
 from bayplan.core.package_data import json_schema, resolved
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, put, without_item
@@ -22,6 +22,7 @@ from bayplan.model.target import KNOWN
 from bayplan.pipeline import CheckedTopology, Request
 from bayplan.planning.selection import Given
 from bayplan.text.document import Document
+from bayplan.workflows import matrix
 
 Path = tuple[str | int, ...]
 Key = tuple[str, str, str, str]
@@ -38,7 +39,7 @@ FEW_DOMAINS = 50
 
 
 class Edit(NamedTuple):
-    """One changed value. `route`: its place, whose subject is `workflow`, `topology` or `argument`."""
+    """One changed value. `route`: its place, whose subject is `workflow`, `topology` or `argument`, or a CSV file."""
 
     route: Route
     value: Any
@@ -212,12 +213,15 @@ def _chooses_scheduler(route: Route) -> bool:
 
 def _order(route: Route) -> tuple[str, ...]:
     """The workflow before the topology before the command line; then by place."""
-    return (str(("workflow", "topology", "argument").index(str(route[0]))), *(f"{each!s:>6}" for each in route[1:]))
+    subjects = {"workflow": "0", "topology": "2", "argument": "3"}
+    return (subjects.get(str(route[0]), "1"), *(f"{each!s:>6}" for each in route[1:]))
 
 
 def _cause(base: Sources, edit: Edit) -> Cause:
     if edit.route[0] == "argument":
         return Cause(edit.route, _options(base.request)[str(edit.route[1])], edit)
+    if AT in edit.route:
+        return Cause(edit.route, edit.value, edit)
     data = _document(base.request, edit.route).data
     value = get(data, *edit.route[1:])
     if value is None:
@@ -237,10 +241,42 @@ def variants(base: Sources) -> tuple[Variant, ...]:
         data = _document(base.request, (subject,)).data
         for path, value in _nodes(data):
             found += of_node(base, (subject, *path), value, known)
+    found += _columns(base)
     for option in _options(base.request):
         tried = (_tried(base, Edit(("argument", option), value)) for value in _option_values(base.request, option))
         found += [each for each in tried if each]
     return tuple(found)
+
+
+def _columns(base: Sources) -> Iterator[Variant]:
+    """The objects after a change of a column in the CSV file of a matrix. The value of the edit is its name."""
+    workflow = base.request.workflow
+    for subject, table in {**base.request.beside, **workflow.beside}.items():
+        head, *rows = matrix.cells(table.text) if subject.startswith(matrix.subject("")) else [[]]
+        for column, cell in enumerate(head):
+            cells = ([f"{each.text}x" if n == column else each.text for n, each in enumerate(row)] for row in rows)
+            lines = ([each.text for each in head], *cells)
+            text = "".join(
+                ",".join(f'"{each.replace(chr(34), chr(34) * 2)}"' for each in line) + "\n" for line in lines
+            )
+            beside = {**workflow.beside, subject: table._replace(text=text)}
+            changed = written(base.request._replace(workflow=workflow._replace(beside=beside)), base.judged)
+            made = _made(Edit((subject, AT, *cell[1:]), cell.text), changed)
+            yield from (made,) if made else ()
+
+
+def in_row(base: Sources, cause: Cause, value: Any) -> Cause:
+    """The cause of a value; of a column whose only such field has this value, that field."""
+    if AT not in cause.route:
+        return cause
+    table = {**base.request.beside, **base.request.workflow.beside}[str(cause.route[0])]
+    head, *rows = matrix.cells(table.text)
+    column = [each.text for each in head].index(cause.edit.value)
+    cells = [row[column] for row in rows]
+    same = [each for each in cells if each.text == value]
+    if len(same) != 1:
+        return cause._replace(value=[each.text for each in cells])
+    return cause._replace(route=(cause.route[0], AT, *same[0][1:]), value=value)
 
 
 def default_variants(base: Sources) -> tuple[Variant, ...]:

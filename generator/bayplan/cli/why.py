@@ -20,6 +20,7 @@ from bayplan.cli.causes import (
     causes,
     default_variants,
     follow,
+    in_row,
     possible_causes,
     sources,
     variants,
@@ -29,7 +30,7 @@ from bayplan.cli.finish import coloured, finish, paint
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
@@ -70,6 +71,7 @@ class Experiments:
         possible = path and not found
         if possible:
             found = possible_causes(self.base, self.changed, get(rendered, *there))
+        found = tuple(in_row(self.base, each, value) for each in found)
         return Answer(path, shown(path), value, tuple((each, None) for each in found), not possible)
 
 
@@ -437,11 +439,16 @@ def _cause_lines(answer: Answer, made: WorkflowSources, excerpts: bool, colour: 
             default = "" if cause.value is None else f"; its default is {_text(cause.value)}"
             yield f"{at}{shown(cause.route[1:])} is not set{default}"
         else:
-            yield f"{at}{shown(cause.route[1:])}{_of_source(cause.value)}"
+            yield f"{at}{_source(cause)}{_of_source(cause.value)}"
         if excerpts and place and place.source.strip() and not cause.is_default:
             line, underline = excerpt(place)
             yield f"{place.line:>3} | {line}"
             yield f"{'':>3} | {underline}"
+
+
+def _source(cause: Cause) -> str:
+    """The name of a field, or of a column."""
+    return f"column {cause.edit.value}" if AT in cause.route else shown(cause.route[1:])
 
 
 def _of_source(value: Any) -> str:
@@ -486,7 +493,7 @@ def _json_cause(pair: tuple[Cause, Place | None]) -> dict[str, Any]:
         "file": place.file if place else None,
         "line": place.line or None if place else None,
         "column": place.column or None if place else None,
-        "source": f"--{cause.route[1]}" if option else shown(cause.route[1:]),
+        "source": f"--{cause.route[1]}" if option else _source(cause),
         "value": cause.value,
         "default": cause.is_default,
     }

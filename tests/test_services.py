@@ -285,3 +285,41 @@ def test_a_leader_of_its_own_needs_no_label_of_its_number() -> None:
     gang = {"name": "serve", "service": {"podSet": "leader"}, **SERVERS, **LEADER}
     (service,) = support.run(support.workflow(gang)).kinds("Service")
     assert sorted(service["spec"]["selector"]) == ["bayplan.dev/service", "bayplan.dev/workflow"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"lifecycle": "service"}, "W373"),
+        ({"lifecycle": "service", "replicas": 2}, ""),
+        ({"lifecycle": "service", "placement": {"required": "rack"}}, ""),
+        ({"lifecycle": "service", "autoscale": {"maxReplicas": 3}}, ""),
+        ({"lifecycle": "service", "workload": "statefulset"}, ""),
+        ({"service": {}}, "W374"),
+        ({"service": {}, "workload": "jobset"}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_info_says_how_a_number_of_pods_or_a_service_may_be_misread(fields: dict[str, Any], code: str) -> None:
+    found = set(support.run(support.workflow({"name": "serve", **fields, **ALONE}), scheduler="none").codes)
+    assert found & {"W373", "W374"} == ({code} if code else set())
+
+
+@pytest.mark.parametrize(
+    ("command", "warned"),
+    [
+        (["serve", "--rank=$NODE_RANK"], True),
+        (["serve", "--rank=${NODE_RANK}"], True),
+        (["serve", "--rank=$(NODE_RANK)"], False),
+        (["serve", "--cost=$5", "--of=$OTHER", "$$NODE_RANK", "\\$NODE_RANK"], False),
+        (["/bin/bash", "-ec", "serve --rank=$NODE_RANK"], False),
+        (["env", "A=1", "sh", "run.sh", "$NODE_RANK"], False),
+        (["python", "-c", "print('$NODE_RANK')"], False),
+        (["interpret", "run with $NODE_RANK"], False),
+        ([], False),
+    ],
+)
+def test_only_a_shell_expands_dollars(command: list[str], warned: bool) -> None:
+    pods = {"name": "worker", **REPLICAS, "command": command, "args": ["$NODE_RANK"] if not command else []}
+    result = support.run(support.workflow({"name": "serve", "podSets": [pods]}), scheduler="none")
+    assert ("W391" in result.codes) == warned

@@ -1,4 +1,4 @@
-"""The pods that controllers make of manifests: LeaderWorkerSets, MPIJobs, TrainJobs, StatefulSets and Deployments.
+"""The pods that controllers make of manifests: LeaderWorkerSets, JobSets, MPIJobs, TrainJobs and Kubernetes' own kinds.
 
 The controllers' own code runs over a store in memory (go/workloads): webhooks first, then reconcilers until nothing
 changes. KAI's podgrouper then makes PodGroups of the pods and of what owns them (go/kai).
@@ -26,6 +26,7 @@ KINDS = frozenset(
         "ClusterTrainingRuntime",
         "Deployment",
         "Job",
+        "JobSet",
         "LeaderWorkerSet",
         "MPIJob",
         "Node",

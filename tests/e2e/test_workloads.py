@@ -20,7 +20,7 @@ from e2e.pods import without_claims
 from e2e.releases import BY_NAME
 from e2e.releases import require as require_release
 from e2e.scheduler import Object, World
-from e2e.workloads import LWS, NEWEST, OLDEST, Grouped, Made, grouped, made, members
+from e2e.workloads import LWS, NEWEST, OLDER, OLDEST, Grouped, Made, grouped, made, members
 from judges import UPSTREAM
 from test_augment import Outcome, an_lws, pod, workload
 
@@ -275,6 +275,37 @@ def test_trainer_takes_patches_of_containers_that_its_runtime_lacks() -> None:
 def test_trainer_refuses_a_job_before_its_runtime() -> None:
     (refused,) = made([trainjob()]).refused
     assert "must be created before the TrainJob is created" in refused
+
+
+def for_trainer_2_1(scheduler: str, gang: Object) -> list[Object]:
+    """What bayplan writes of four pods, beside the runtime of others."""
+    one = {"name": "main", "workload": "trainjob", **gang, "podSets": [{**support.WORKER, "replicas": 4, "shm": "1Gi"}]}
+    target = {"trainer": "2.1", "kueue": "0.16", "kai": "0.17"}
+    result = support.run(support.workflow(one, queue="research"), scheduler=scheduler, target=target)
+    assert result.documents, result.diagnostics
+    return [copy.deepcopy(RUNTIME), *(dict(each) for each in result.documents)]
+
+
+def test_trainer_2_1_makes_job_sets_of_runtimes_that_bayplan_writes() -> None:
+    found = made(for_trainer_2_1("kai", {"maxRestarts": 2, "activeDeadlineSeconds": 60}), OLDER)
+    assert found.refused == []
+    spec = found.named("JobSet")["train"]["spec"]
+    job = spec["replicatedJobs"][0]["template"]["spec"]
+    assert (job["parallelism"], job["activeDeadlineSeconds"]) == (4, 60)
+    assert (spec["failurePolicy"]["maxRestarts"], len(spec["failurePolicy"]["rules"])) == (2, 1)
+
+
+def test_trainer_2_1_applies_the_overrides_that_bayplan_writes() -> None:
+    gang = {"trainer": {"runtime": "torch"}, "computeDomain": "never", "placement": {"required": "rack"}}
+    found = made(for_trainer_2_1("kueue", gang), OLDER)
+    assert found.refused == []
+    (job,) = found.named("JobSet")["train"]["spec"]["replicatedJobs"]
+    pod = job["template"]["spec"]["template"]
+    assert pod["metadata"]["annotations"] == {"kueue.x-k8s.io/podset-required-topology": "nvidia.com/gpu.clique"}
+    (container,) = pod["spec"]["containers"]
+    assert container["volumeMounts"] == [{"name": "shm", "mountPath": "/dev/shm"}]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": "4"}
+    assert job["template"]["spec"]["parallelism"] == 4
 
 
 def test_stateful_sets_and_deployments() -> None:

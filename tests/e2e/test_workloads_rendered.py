@@ -14,8 +14,9 @@ from e2e.nodes import nodes
 from e2e.pods import without_claims
 from e2e.releases import BY_NAME
 from e2e.releases import require as require_release
-from e2e.scheduler import Object, World
+from e2e.scheduler import Object, World, ask
 from e2e.test_workloads import hall
+from e2e.volcano import CONFIGURATION
 from e2e.workloads import grouped, made, members
 from judges import UPSTREAM
 from tools.golden import Case, distinct, documents
@@ -41,19 +42,75 @@ GANGS = {
 """Example -> the pods of each gang on KAI, and how many of a domain's levels, from the outermost, they must share."""
 
 
-@pytest.mark.parametrize("kind", ["lws", "statefulset", "job"])
-def test_a_service_for_clients_selects_rank_0_of_the_pods_that_the_controllers_make(kind: str) -> None:
-    pods = {"name": "worker", "replicas": 4, "image": "x:1", "command": ["serve"], "ports": {"http": 8000}}
-    gang = {"name": "serve", "workload": kind, "service": {}, "podSets": [pods]}
-    if kind != "job":
-        gang |= {"lifecycle": "service", "replicas": 2}
-    result = support.run(support.workflow(gang), scheduler="none")
+SERVER = {"name": "worker", "replicas": 4, "image": "x:1", "command": ["serve"], "ports": {"http": 8000}}
+HEAD = [{**SERVER, "name": "head", "replicas": 1}, {**SERVER, "ports": {}}]
+GROUPS = [{"name": "g", "replicas": 2, "podSets": [SERVER]}]
+COPIES = {"lifecycle": "service", "replicas": 2}
+
+
+def served(scheduler: str, gang: Object) -> tuple[Object, list[Object]]:
+    """The selector of the Service for clients, and the documents."""
+    body = {"name": "serve", "service": {}, **gang}
+    result = support.run(
+        support.workflow({"podSets": [SERVER], **body} if "groups" not in body else body), scheduler=scheduler
+    )
     (service,) = (each for each in result.kinds("Service") if "ports" in each["spec"])
-    answer = made(result.documents)
+    return dict(service["spec"]["selector"]), list(result.documents)
+
+
+@pytest.mark.parametrize(
+    ("gang", "reached"),
+    [
+        ({"workload": "job"}, {"train-worker-0-replay"}),
+        ({"workload": "jobset"}, {"train-worker-0-0-replay"}),
+        ({"workload": "jobset", "replicas": 2}, {"train-0-worker-0-0-replay", "train-1-worker-0-0-replay"}),
+        ({"workload": "jobset", "podSets": HEAD}, {"train-head-0-0-replay"}),
+        ({"workload": "jobset", "groups": GROUPS}, {"train-g-0-worker-0-0-replay"}),
+        (
+            {"workload": "jobset", "groups": GROUPS, "rendezvous": "group"},
+            {"train-g-0-worker-0-0-replay", "train-g-1-worker-0-0-replay"},
+        ),
+        ({"workload": "trainjob"}, {"train-node-0-0-replay"}),
+        ({"workload": "mpijob", "podSets": [{**SERVER, "launcher": "mpi"}]}, {"train-launcher-00000"}),
+        ({"workload": "lws", **COPIES}, {"train-0-0", "train-1-0"}),
+        ({"workload": "lws", **COPIES, "podSets": HEAD}, {"train-0-0", "train-1-0"}),
+        ({"workload": "statefulset", **COPIES}, {"train-0-0", "train-1-0"}),
+        (
+            {"workload": "deployment", **COPIES, "podSets": [{**SERVER, "replicas": 1}]},
+            {"train-replay-00000", "train-replay-00001"},
+        ),
+    ],
+)
+def test_a_service_for_clients_selects_rank_0_of_the_pods_that_the_controllers_make(
+    gang: Object, reached: set[str]
+) -> None:
+    selector, documents = served("none", gang)
+    answer = made(documents)
     named = {each["metadata"]["name"]: each["metadata"]["labels"] for each in answer.pods}
-    reached = {name for name, labels in named.items() if service["spec"]["selector"].items() <= labels.items()}
     assert answer.refused == []
-    assert reached == ({"train-worker-0-replay"} if kind == "job" else {"train-0-0", "train-1-0"})
+    assert {name for name, labels in named.items() if selector.items() <= labels.items()} == reached
+    assert reached < named.keys() or gang["workload"] == "deployment"
+
+
+@pytest.mark.parametrize(
+    ("gang", "reached"),
+    [
+        ({"workload": "volcano-job"}, {"train-worker-0"}),
+        ({"workload": "volcano-job", "podSets": HEAD}, {"train-head-0"}),
+        ({"workload": "volcano-job", "replicas": 2}, {"train-0-worker-0", "train-1-worker-0"}),
+        ({"workload": "volcano-job", "groups": GROUPS}, {"train-g-worker-0"}),
+    ],
+)
+def test_a_service_for_clients_selects_rank_0_of_volcano_jobs(gang: Object, reached: set[str]) -> None:
+    """The labels are those of the job controller's own code."""
+    release = BY_NAME["volcano 1.15.1"]
+    require_release(release)
+    selector, documents = served("volcano", gang)
+    jobs = [each for each in documents if each["kind"] == "Job"]
+    case = {"configuration": CONFIGURATION, "sessions": 0, "restarted": [], "objects": jobs}
+    named = ask(release.program, case)["labels"]
+    assert {name for name, labels in named.items() if selector.items() <= labels.items()} == reached
+    assert reached < named.keys()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The pods that controllers make of manifests: LeaderWorkerSets, MPIJobs, TrainJobs, StatefulSets and Deployments.
+"""The pods that controllers make of manifests: LeaderWorkerSets, JobSets, MPIJobs, TrainJobs and Kubernetes' own kinds.
 
 The controllers' own code runs over a store in memory (go/workloads): webhooks first, then reconcilers until nothing
 changes. KAI's podgrouper then makes PodGroups of the pods and of what owns them (go/kai).
@@ -22,7 +22,7 @@ from judges import builtin, crd
 from oracle.manifests import read_name
 
 BUILT_IN = frozenset({"Deployment", "Job", "Node", "Pod", "StatefulSet"})
-OPERATED = BUILT_IN | {"ClusterTrainingRuntime", "LeaderWorkerSet", "MPIJob", "TrainJob", "TrainingRuntime"}
+OPERATED = BUILT_IN | {"ClusterTrainingRuntime", "JobSet", "LeaderWorkerSet", "MPIJob", "TrainJob", "TrainingRuntime"}
 
 LWS = "leaderworkerset.sigs.k8s.io/"
 
@@ -44,11 +44,12 @@ class Controllers(NamedTuple):
 
 
 NEWEST = Controllers("newest", {"lws": "0.9", "mpiOperator": "0.8", "trainer": "2.3"})
+OLDER = Controllers("older", {"lws": "0.8", "trainer": "2.1"})
 OLDEST = Controllers("oldest", {"lws": "0.7"})
 GROVE = Controllers("grove", {"grove": "0.1"}, BUILT_IN | {"ClusterTopologyBinding", "PodCliqueSet"})
 """Grove v0.1.0-alpha.12-rc1."""
 
-OPTIONAL = (OLDEST, GROVE)
+OPTIONAL = frozenset({OLDER.program, OLDEST.program, GROVE.program})
 """`.ci/run` does not build them."""
 PODGROUPER = ROOT / ".ci" / "bin" / "replay-podgrouper@0.17.0"
 
@@ -80,8 +81,7 @@ def require(*programs: Path) -> None:
             continue
         release = program.name.removeprefix("replay-")
         missing = f"no {program.name}: run `bash tests/e2e/prepare {release}`, which takes Go"
-        optional = program in [each.program for each in OPTIONAL]
-        needed = os.environ.get("CI") == "true" and shutil.which("go") and not optional
+        needed = os.environ.get("CI") == "true" and shutil.which("go") and program not in OPTIONAL
         source = not program.with_name(f".no-source-{release}").exists()
         if ALL or (needed and source):
             pytest.fail(missing)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bayplan.core.package_data import table
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.sbatch.expansion import NODE, mark
+from bayplan.workflows.sbatch.expansion import MARK, NODE, mark
 from bayplan.workflows.sbatch.options import Findings, Position
 
 OPTIONS: Mapping[str, str] = {
@@ -19,8 +19,12 @@ OPTIONS: Mapping[str, str] = {
 }
 """Option of mpirun, without dashes -> its kind. Those `elsewhere` name nodes in files, or a way to reach them."""
 
-OWN = re.compile(r"(?:(?:OMPI|PRTE)_MCA_)?(?:plm|ras|(?:orte_|prte_)?default_hostfile)(?:_\w+)?|(?:I_MPI_)?HYDRA_\w+")
-"""Settings of how mpirun finds nodes and reaches them, which bayplan sets in pods."""
+OWN = re.compile(
+    r"(?:(?:OMPI|PRTE)_MCA_)?(?!plm_[rs]sh_(?:no_tree_spawn|num_concurrent)\Z)"
+    r"(?:plm|ras|(?:orte_|prte_)?default_hostfile)(?:_\w+)?|(?:I_MPI_)?HYDRA_\w+"
+)
+"""Settings of how mpirun finds nodes and reaches them, which bayplan sets in pods. How many it reaches at once, and
+through which of them, is up to the script."""
 
 
 class Launch(NamedTuple):
@@ -41,6 +45,11 @@ class _RefusedError(Exception):
 
     def __init__(self, at: int, message: str, hint: str) -> None:
         self.at, self.message, self.hint = at, message, hint
+
+
+def _shown(text: str) -> str:
+    """A word of the script for a message, with names in place of what only a job knows."""
+    return shorten(MARK.sub(r"<\1>", text))
 
 
 def launch(
@@ -82,7 +91,7 @@ def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, 
         kind = OPTIONS.get(name, "")
         taken = 0 if equals or kind in ("flag", "pernode") else 2 if kind == "pair" else 1
         if not kind:
-            message = f'bayplan does not know the option "{shorten(texts[at])}" of mpirun'
+            message = f'bayplan does not know the option "{_shown(texts[at])}" of mpirun'
             raise _RefusedError(at, message, "leave it out of the script")
         if at + taken >= end:
             raise _RefusedError(at, f"{texts[at]} has no value, or no program is behind it", "complete the line")
@@ -90,14 +99,14 @@ def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, 
         own = OWN.fullmatch(value.partition("=")[0]) or value == "rmaps"
         if kind == "elsewhere" or (own and (kind == "pair" or name == "x")):
             shown = " ".join(texts[at : at + taken])
-            message = f"bayplan cannot translate {shorten(shown)}: mpirun reaches pods by a hostfile and ssh"
+            message = f"bayplan cannot translate {_shown(shown)}: mpirun reaches pods by a hostfile and ssh"
             raise _RefusedError(at, message, "leave it out of the script")
         if kind in ("hosts", "file"):
             slots = max(slots, _all_nodes(at, kind, value, nodes, files))
             dropped.update(range(at, at + taken + 1))
         elif kind in ("ranks", "per-node", "pernode"):
             if not re.fullmatch(r"[1-9][0-9]{0,6}", value):
-                raise _RefusedError(at, f'"{shorten(value)}" is not a number of ranks', "write an integer")
+                raise _RefusedError(at, f'"{_shown(value)}" is not a number of ranks', "write an integer")
             counts["ranks" if kind == "ranks" else "per_node"] = int(value)
         elif kind == "map" and (ppr := re.match(r"ppr:([0-9]{1,6}):node\b", value)):
             counts["per_node"] = int(ppr[1])
@@ -111,7 +120,7 @@ def _all_nodes(at: int, kind: str, value: str, nodes: int, files: Files) -> int:
     """The slots that a list gives each node, 0 if it gives none. It must name all nodes, in order."""
     text = files(value) if kind == "file" else None
     if kind == "file" and text is None:
-        message = f"mpirun reads its nodes from {shorten(value)}, which the script does not write"
+        message = f"mpirun reads its nodes from {_shown(value)}, whose lines bayplan does not know"
         raise _RefusedError(at, message, "remove the option: bayplan makes a hostfile with all pods")
     lines = text.splitlines() if text is not None else value.split(",")
     listed: dict[str, list[int]] = {}

@@ -1,9 +1,9 @@
 // Replay runs Volcano's scheduler over cases: one JSON line in, one JSON line out.
 //
 // A case is {"configuration": volcano-scheduler.conf, "sessions": n, "restarted": [pod], "objects": [...]}. The scheduler's own cache,
-// plugins and actions run until every pod is bound, or for n sessions. The answer is {"bindings": {pod: node}}. Pods of
-// Volcano Jobs get their labels and their PodGroup from the job controller's own code. Once all pods run, those that
-// are restarted are deleted and created again.
+// plugins and actions run until every pod is bound, or for n sessions. The answer is {"bindings": {pod: node}, "labels":
+// {pod: labels}}. Pods of Volcano Jobs get their labels and their PodGroup from the job controller's own code, and the
+// answer has the labels of all that it creates. Once all pods run, those that are restarted are deleted and created again.
 package main
 
 import (
@@ -49,10 +49,11 @@ type request struct {
 }
 
 type answer struct {
-	Bindings map[string]string `json:"bindings"`
-	Sessions int               `json:"sessions"`
-	Reasons  []string          `json:"reasons,omitempty"`
-	Error    string            `json:"error,omitempty"`
+	Bindings map[string]string            `json:"bindings"`
+	Labels   map[string]map[string]string `json:"labels,omitempty"`
+	Sessions int                          `json:"sessions"`
+	Reasons  []string                     `json:"reasons,omitempty"`
+	Error    string                       `json:"error,omitempty"`
 }
 
 type world struct {
@@ -66,6 +67,7 @@ type world struct {
 	classes    []*resourcev1.DeviceClass
 	claims     []*resourcev1.ResourceClaim
 	slices     []*resourcev1.ResourceSlice
+	labels     map[string]map[string]string // of the pods that the job controller creates
 }
 
 func main() {
@@ -110,6 +112,7 @@ func replay(line []byte) (found answer) {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
+	found.Labels = state.labels
 	state.run(&found, asked.Sessions, filled, binder, actions, tiers, configurations)
 	if len(asked.Restarted) > 0 {
 		restart(state.pods, found.Bindings, asked.Restarted, filled)
@@ -221,6 +224,7 @@ func fill(state *world, binder cache.Binder, stop chan struct{}) (*cache.Schedul
 			return nil, err
 		}
 	}
+	state.labels = map[string]map[string]string{}
 	for _, each := range state.jobs {
 		group, pods, err := job.Created(each)
 		if err != nil {
@@ -228,6 +232,9 @@ func fill(state *world, binder cache.Binder, stop chan struct{}) (*cache.Schedul
 		}
 		state.groups = append(state.groups, group)
 		mark(state.pods, pods)
+		for _, pod := range pods {
+			state.labels[pod.Name] = pod.Labels
+		}
 	}
 	for _, each := range state.groups {
 		made.AddPodGroupV1beta1(each)

@@ -67,6 +67,9 @@ type addition struct {
 
 var additions []addition
 
+// indexes are what controllers look up by other fields than the name.
+var indexes []func(*fake.ClientBuilder) error
+
 // made is a controller over a store.
 type made struct {
 	admit func(ctx context.Context, given client.Object) error // defaults an object, or says why it is refused
@@ -208,6 +211,9 @@ func newStore(scheme *runtime.Scheme, status []client.Object) *store {
 	}
 	applied(&funcs, kept, scheme)
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(status...)
+	for _, each := range indexes {
+		utilruntime.Must(each(builder))
+	}
 	kept.WithWatch = builder.WithInterceptorFuncs(funcs).Build()
 	return kept
 }

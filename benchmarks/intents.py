@@ -23,7 +23,7 @@ NEEDS = {"gang": "gang", "level": "one domain of a level", "nvlink": "NVLink bet
 
 
 class Job(NamedTuple):
-    """What each system has to write. `topology`: the example whose topology bayplan proves it on."""
+    """What each system has to write. `topology`: the file whose cluster bayplan proves it on."""
 
     name: str
     title: str
@@ -99,6 +99,16 @@ def _table(jobs: Sequence[Job], systems: Sequence[System]) -> Iterator[str]:
     )
     for job in jobs:
         yield f"| [{job.name}](intents/{job.name}/) | {' | '.join(_cell(job, each) for each in systems)} |"
+    placed = [job for job in jobs if job.needs]
+    yield from ("", "Of the forms that carry the placement, these are the shortest:", "")
+    for number, what in enumerate(("lines", "words")):
+        least: dict[str, list[str]] = {}
+        for job in placed:
+            counts = {each.title: count(job, each)[number] for each in systems if not each.missed(job)}
+            least.setdefault(
+                " and ".join(title for title, own in counts.items() if own == min(counts.values())), []
+            ).append(f"`{job.name}`")
+        yield from (f"- {what}: {title} in {', '.join(where)}" for title, where in least.items())
     yield from ("", "`python benchmarks/intents.py` renews this page.", "")
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from judges import UPSTREAM, judge_all
 from tools.intent_judges import calls
-from tools.run import EXAMPLES, ROOT, bayplan
+from tools.run import ROOT, bayplan
 
 COUNTER = runpy.run_path(str(ROOT / "benchmarks" / "intents.py"))
 JOBS, SYSTEMS = COUNTER["evidence"]()
@@ -63,7 +63,7 @@ def test_blanks_and_comments_do_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_bayplan_places_the_job(name: str) -> None:
     job = the_job(name)
-    topology = f"{EXAMPLES}/{job.topology}/topology.yaml"
+    topology = f"{FOLDER}/{job.topology}.yaml"
     done = bayplan("render", f"{FOLDER}/{name}/bayplan.yaml", "-t", topology, "--target", VERSIONS)
     assert done.returncode == 0, done.stderr
     documents = list(yaml.load_all(done.stdout, yaml.CSafeLoader))

@@ -101,6 +101,16 @@ def test_a_service_selects_the_pods_that_answer(kind: str) -> None:
         assert named[port["targetPort"]] == port["port"] == 8080
 
 
+def test_ports_by_number() -> None:
+    """A number is a port of the pods, whether a podSet names it or not."""
+    gang = {"lifecycle": "service", "service": {"ports": [8080, 9000, "http"]}, "podSets": [ONE]}
+    (service,) = (each for each in kinds(run(gang), "Service") if each["spec"].get("clusterIP") != "None")
+    assert service["spec"]["ports"] == [
+        {"name": "http", "port": 8080, "targetPort": "http"},
+        {"name": "port-9000", "port": 9000, "targetPort": 9000},
+    ]
+
+
 def templates(value: Any) -> list[dict[str, Any]]:
     """The pod templates anywhere in documents."""
     if isinstance(value, list):

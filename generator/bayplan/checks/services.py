@@ -38,14 +38,15 @@ def _service(gang: Gang, service: Service, sets: tuple[PodSet, ...], route: Rout
         return
     answers = next(each for each in sets if each.name == (service.pod_set or names[0]))
     for number, port in enumerate(service.ports):
-        if port not in answers.ports:
+        if isinstance(port, str) and port not in answers.ports:
             message = f'podSet "{answers.name}" has no port "{port}", which its Service names'
             hint = suggest(port, answers.ports, "ports") or f"add `ports: {{{port}: ...}}` to the podSet"
             yield error("W367", (*route, "ports", number), message, hint=hint)
     if not (answers.ports or service.ports):
         others = [each.name for each in sets if each.ports]
         message = f'podSet "{answers.name}" has no `ports`, and a Service needs one'
-        hint = "add `ports: {http: ...}` to the podSet" + (f", or name {listing(others)} as `podSet`" if others else "")
+        hint = "write the number of the port, as in `ports: [8000]`"
+        hint += f", or name {listing(others)} as `podSet`" if others else ""
         yield error("W367", route, message, hint=hint)
 
 

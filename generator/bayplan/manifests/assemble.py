@@ -392,6 +392,8 @@ def client_service(plan: Plan, gang: GangPlan, kind: Kind, service: Service) -> 
     """The Service for clients, which all copies of the gang answer: their pods have a label of its own."""
     name = client_service_name(plan, gang)
     ports = answering(gang)[0].spec.ports
+    names = {number: port for port, number in ports.items()}
+    served = dict.fromkeys(names.get(port, port) if isinstance(port, int) else port for port in service.ports or ports)
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -402,7 +404,12 @@ def client_service(plan: Plan, gang: GangPlan, kind: Kind, service: Service) -> 
         "spec": {
             **({} if service.type == "ClusterIP" else {"type": service.type}),
             "selector": {WORKFLOW_LABEL: plan.workflow.name, SERVICE_LABEL: name, **(of_first(kind, gang) or {})},
-            "ports": [{"name": port, "port": ports[port], "targetPort": port} for port in service.ports or ports],
+            "ports": [
+                {"name": f"port-{port}", "port": port, "targetPort": port}
+                if isinstance(port, int)
+                else {"name": port, "port": ports[port], "targetPort": port}
+                for port in served
+            ],
         },
     }
 

@@ -128,5 +128,16 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else str(int(value))
 
 
-READERS: Mapping[Any, Callable[[Any], Any]] = {str: text, int: int, bool: bool, Any: ordered}
+def _name_or_number(value: Any) -> str | int:
+    """A name or a number."""
+    return value if isinstance(value, str) else int(value)
+
+
+READERS: Mapping[Any, Callable[[Any], Any]] = {
+    str: text,
+    int: int,
+    bool: bool,
+    str | int: _name_or_number,
+    Any: ordered,
+}
 """Readers of plain types. A schema accepts 1.0 as an integer."""

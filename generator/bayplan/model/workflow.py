@@ -280,11 +280,11 @@ class Autoscale(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, empty: all."""
+    """A Service for clients. `pod_set`: empty: the first; `ports`: names of its ports, or numbers; empty: all."""
 
     name: str = ""
     pod_set: str = ""
-    ports: tuple[str, ...] = ()
+    ports: tuple[str | int, ...] = ()
     type: str = "ClusterIP"
 
 

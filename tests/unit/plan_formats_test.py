@@ -279,3 +279,10 @@ def test_the_page_has_one_entry_for_equal_neighbours() -> None:
         [0, 16, 0], [18, 16, 1], [36, 3, 2], [40, 6, 2], [47, 7, 2], [54, 16, 3],
     ]  # fmt: skip
     assert "\u2028" not in "".join(html.draw((busy(),)))
+
+
+def test_each_copy_has_the_compute_domain_that_all_share() -> None:
+    case = ROOT / "tests" / "cases" / "F744-copies"
+    data = json.loads(shown(f"{case}/workflow.yaml", "-t", f"{case}/topology.yaml", form="json"))
+    gangs = [gang for stage in data["workflows"][0]["stages"] for gang in stage["gangs"]]
+    assert [gang["computeDomain"] for gang in gangs] == ["llm", "llm"]

@@ -154,8 +154,10 @@ def _copies(gang: GangPlan) -> dict[str, Any]:
 
 
 def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
-    """One gang or group, with its groups and podSets."""
+    """One gang or group, with its groups and podSets. The first of several copies has the ComputeDomain of all."""
     pods = list(all_pods(unit))
+    shared = () if gang.compute_domains or unit is not gang.root else (each.compute_domain for each in pods)
+    domains = (*(each.name for each in gang.compute_domains if each.unit == unit.name), *filter(None, shared))
     placed = [site.paths[node] for each in pods for node in site.nodes.get((gang.name, each.name), ())]
     return {
         "name": unit.name,
@@ -163,7 +165,7 @@ def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
         "required": unit.required or None,
         "preferred": unit.preferred or None,
         "domain": "/".join(common(placed)) or None,
-        "computeDomain": next((each.name for each in gang.compute_domains if each.unit == unit.name), None),
+        "computeDomain": next(iter(domains), None),
         "groups": [_unit(gang, member, site) for units in unit.groups for member in units.members],
         "podSets": [_pods(gang, unit, each, site) for each in unit.pods],
     }

@@ -586,7 +586,9 @@ def _probes(workload: Workload, target: Target) -> Iterator[Diagnostic]:
     pass the probe. The kubelet ends a container that fails a startup or liveness probe (Kubernetes 1.37,
     pkg/kubelet/kuberuntime/kuberuntime_manager.go, `computePodActions`)."""
     gang = workload.gangs[0]
-    alike = list(once(pods for pods in all_pods(gang.root) if serves(gang.gang) and _has_rank_0_and_others(pods)))
+    if workload.kind not in SERVING:
+        return
+    alike = list(once(pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods)))
     for pods in alike:
         if keys := [f"`{key}`" for key in ("startupProbe", "livenessProbe") if has_probe(pods.spec, key)]:
             message = f"the kubelet ends each container whose {' or '.join(keys)} fails"

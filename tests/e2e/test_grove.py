@@ -18,7 +18,7 @@ from e2e.grove import GROVE_ON_KAI, case
 from e2e.releases import require as require_release
 from e2e.run import judge
 from e2e.scene import RefusedError
-from e2e.scheduler import Case, Object, Release
+from e2e.scheduler import Case, Documents, Object, Release, edited, removed
 from e2e.workloads import GROVE, PODGROUPER, Made, grouped, made, require, resumed
 from test_grove import BARE, LABELS, SET, placed
 from tools.effort import sample
@@ -66,6 +66,14 @@ def test_a_replica_beyond_the_minimum_may_leave_the_level_around_its_group() -> 
     (verdict,) = judged(case(100026))
     assert verdict.outcome == "may fail"
     assert "several domains of rack" in verdict.why[0]
+
+
+@pytest.mark.parametrize(("seed", "outcome"), [(3, "found"), (7, "broken")])
+def test_lost_constraints_are_noticed(seed: int, outcome: str) -> None:
+    def spoil(documents: Documents) -> Documents:
+        return edited(documents, "PodCliqueSet ** topologyConstraint", removed)
+
+    assert [each.outcome for each in judge(case(seed), RELEASE, spoil=spoil)] == [outcome]
 
 
 # What is rendered, in the pods.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayplan.manifests.inject import Injected
     from bayplan.model.augment import Path, WorkloadTemplates
 
-PATCH = PATCHES[-1]
+PATCH = str(PATCHES[-1])
 FIELDS = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
 """Fields of a pod's spec that a placement needs."""
 

@@ -96,7 +96,7 @@ def templates(
     slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
     workload = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
     wrong += [*findings, *_named(one, workload), *_many(workload), *([] if wrong else _empty(workload))]
-    whole = not has_errors(each for each in wrong if each.code != APART)
+    whole = not has_errors([each for each in wrong if each.code != APART])
     return Outcome(workload if whole else None, tuple(dict.fromkeys(wrong)))
 
 

@@ -588,7 +588,7 @@ def _probes(workload: Workload, target: Target) -> Iterator[Diagnostic]:
     gang = workload.gangs[0]
     if workload.kind not in SERVING:
         return
-    alike = list(once(pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods)))
+    alike = once(pods for pods in all_pods(gang.root) if _has_rank_0_and_others(pods))
     for pods in alike:
         if keys := [f"`{key}`" for key in ("startupProbe", "livenessProbe") if has_probe(pods.spec, key)]:
             message = f"the kubelet ends each container whose {' or '.join(keys)} fails"

@@ -13,6 +13,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
+from bayplan.kube.objects import text
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
 from bayplan.model.existing import LED, SINGLE_PODS, SOLE, SPANNING, UNNUMBERED
@@ -112,7 +113,8 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind = templates.kind
-    subject = f'{kind} "{gang.name}"' if templates.object.data else title(gang, gang.root)  # that of others, or ours
+    called = text(templates.placed.data, "metadata", "name") or gang.name
+    subject = f'{kind} "{called}"' if templates.object.data else title(gang, gang.root)  # that of others, or ours
     if kind == SINGLE and not templates.object.data:
         yield Need(f"place-{SINGLE_PODS}", 1, gang.route, subject=subject)
         return

@@ -137,7 +137,7 @@ def test_json_for_machines(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_placement_is_for_the_scheduler_of_the_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in `post-render -s kueue`, whatever the topology's default is."""
+    """As in `post-render -s kueue`: the default of the topology comes after it."""
     marks = "labels: {kueue.x-k8s.io/queue-name: lq}, annotations: {bayplan.dev/placement: required=rack}"
     write(folder / "a.yaml", POD.replace("{name: p}", f"{{name: p, {marks}}}"))
     write(folder / "t.yaml", "".join(emit([TOPOLOGY])))

@@ -31,7 +31,7 @@ def operand(path: str) -> str:
 def table_of_rows(index: str, rows: Sequence[Mapping[str, str]], most: int) -> list[str]:
     """Lines of shell that set the variables of the row whose number a variable has. They run in any POSIX shell.
 
-    `most`: how many bytes one text has at most. Several texts have different rows.
+    `most`: the most bytes of a string. Several strings have different rows.
     """
     first, last = f"case ${index} in\n", f"esac\nexport {' '.join(rows[0])}\n"
     room = most - len(first) - len(last)

@@ -13,7 +13,7 @@ from bayplan.checks.templates import check_amount
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import listing, shorten, suggest
 from bayplan.kube import validation
-from bayplan.kube.objects import items, mapping
+from bayplan.kube.objects import items, mapping, text
 from bayplan.kube.pod import (
     BARRIER_SCRIPT,
     DATA_SCRIPT,
@@ -369,19 +369,19 @@ def _conflicts(place: Place) -> Iterator[Diagnostic]:
             yield _both(field_of(pods, (key,))[0], (*at, key, KEY), route)
     names = set(volume_names(pods).values())
     for number, each in enumerate(items(template, "volumes")):
-        if each.get("name") in names:
+        if text(each, "name") in names:
             message = f'the template has a volume "{each["name"]}", which is the name of one of `volumes`'
             yield error("W344", (*at, "volumes", number, "name"), message, hint="rename it")
     main: Mapping[str, Any] = next(iter(own.get("containers", ())), {})
     for number, each in enumerate(items(template, "containers")):
-        if each.get("name", container_name(pods)) != container_name(pods):
+        if (text(each, "name") or container_name(pods)) != container_name(pods):
             continue
         here: Route = (*at, "containers", number)
         for key in MIXED:
             if key in main and key in each:
                 yield _both(key, (*here, key, KEY), route)
         for index, mount in enumerate(items(each, "volumeMounts")):
-            if mount.get("mountPath") in pods.volumes:
+            if text(mount, "mountPath") in pods.volumes:
                 message = f'the template cannot mount "{mount["mountPath"]}": it is one of `volumes`'
                 where: Route = (*here, "volumeMounts", index, "mountPath")
                 yield error("W344", where, message, hint="choose another path, or remove one of the two")

@@ -519,7 +519,7 @@ def _fewer(workload: Workload, need: Need, kind: Kind, offer: Offer, target: Tar
         own = len(awaited(gang))
         room = most - need.amount + own * sum(other.route == gang.route for other in before)
         if gang.gang.replicas > 1 and room >= own and most and CHAINED not in offer.features:
-            less = f'set `atOnce: {room // own}` or less on gang "{gang.gang.name}"'
+            less = f'set `atOnce` of gang "{gang.gang.name}" to at most {room // own}'
             return f"{less}, or render the gangs separately with `--gang NAME`"
     return ""
 

@@ -339,8 +339,8 @@ def _missing(each: Container, at: Route, place: Place) -> Iterator[Diagnostic]:
     words: list[tuple[str, Route]] = [(word, ("command", n)) for n, word in enumerate(each.command)]
     words += [(word, ("args", n)) for n, word in enumerate(each.args)]
     words += [(value, ("env", name)) for name, value in texts(each.env).items()]
-    for text, route in words if not each.env_from else ():
-        for name in dict.fromkeys(found[1] for found in REFERENCE.finditer(text) if found[1] in main):
+    for word, route in words if not each.env_from else ():
+        for name in dict.fromkeys(found[1] for found in REFERENCE.finditer(word) if found[1] in main):
             message = f'nothing sets {name} in container "{each.name}", so it gets the text "$({name})"'
             hint = f"add {name} to `env` of the container" if name in pods.env else "read it in the main container"
             yield warning("W380", (*at, *route), message, hint=f"{hint}, or write $$({name}) for the text")

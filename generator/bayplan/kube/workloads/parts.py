@@ -87,7 +87,7 @@ def templates(
     findings: Iterable[Diagnostic] = (),
     **more: object,
 ) -> Outcome[WorkloadTemplates]:
-    """The workload's pods, if nothing but `APART` is wrong. `findings`: further diagnostics; `more`: `gangs` and
+    """The workload's pods, if only `APART` is wrong. `findings`: further diagnostics; `more`: `gangs` and
     `gang_label`."""
     every = tuple(readings)
     wrong = [each for each in every if isinstance(each, Diagnostic)]

@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "several gangs of one template, below KAI 0.15": (
         an_lws(2, 4, placement="required=rack"),
         {"target": {"kai": "0.14"}},
-        ["F741"],
+        ["F740"],
     ),
     "a size that does not divide": (
         a_jobset(("worker", 1, 20), group_size="16", group_placement="required=rack", compute_domain="never"),

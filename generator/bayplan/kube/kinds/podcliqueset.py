@@ -54,8 +54,8 @@ SUPPORT = (
         "new-versions",
         "Grove replaces the pods of a clique, and the replicas of a scaling group, one after another, and ranks of two"
         " versions cannot work together, so bayplan writes `updateStrategy: OnDelete`",
-        "delete the pods of a copy together after each change; if each group has ranks of its own, set"
-        " `rendezvous: group`",
+        "ignore this if you delete the pods of a copy together after each change, or if groups with ranks of their own"
+        " have `rendezvous: group`",
         report="info",
     ),
     approximate(

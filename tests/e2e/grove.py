@@ -15,7 +15,7 @@ from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL
 from e2e import random_cases
 from e2e.kai import KAI
 from e2e.kai import bind as bind_pods
-from e2e.pods import Folded, Member
+from e2e.pods import Folded, Member, mounted
 from e2e.scheduler import UNFIT, Case, Documents, Object, Release, World
 from e2e.workloads import GROVE, Grouped, Made, grouped, made, resumed
 
@@ -88,7 +88,8 @@ def _at(pod: Object, asked: Mapping[str, Object], bound: Mapping[str, str]) -> O
     selector = {"nodeSelector": asked[name]["nodeSelector"]} if "nodeSelector" in asked[name] else {}
     node = {"nodeName": bound[name]} if name in bound else {}
     phase = "Running" if node else "Pending"
-    return {**pod, "spec": {**pod["spec"], **selector, **node}, "status": {**pod["status"], "phase": phase}}
+    spec = {**mounted(pod["spec"]), **selector, **node}
+    return {**pod, "spec": spec, "status": {**pod["status"], "phase": phase}}
 
 
 def _scheduled(pod: Object, bound: Mapping[str, str]) -> Object:

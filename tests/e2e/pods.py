@@ -56,12 +56,12 @@ def _pod(name: str, owner: Fields, template: Fields) -> Object:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {**place, **kept, "creationTimestamp": "2026-01-01T00:00:00Z"},
-        "spec": _mounted(template["spec"]),
+        "spec": mounted(template["spec"]),
         "status": {"phase": "Pending"},
     }
 
 
-def _mounted(spec: Fields) -> Object:
+def mounted(spec: Fields) -> Object:
     """Without PersistentVolumeClaims: a snapshot has no PersistentVolumes to bind them to."""
     volumes = [_volume(each) for each in spec.get("volumes") or ()]
     containers = [_on_host(each) for each in spec["containers"]] if spec.get("hostNetwork") else spec["containers"]
@@ -93,7 +93,7 @@ def config_maps(pod: Fields) -> Iterator[str]:
 
 def without_claims(pod: Object) -> Object:
     """The pod as a cluster without DRA and PersistentVolumes would take it."""
-    spec = {key: value for key, value in _mounted(pod["spec"]).items() if key != "resourceClaims"}
+    spec = {key: value for key, value in mounted(pod["spec"]).items() if key != "resourceClaims"}
     spec["containers"] = [_unclaimed(each) for each in spec["containers"]]
     return {**pod, "spec": spec}
 

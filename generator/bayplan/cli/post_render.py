@@ -20,6 +20,7 @@ from bayplan.text.document import Document
 
 RELATED_KINDS = (
     "ComputeDomain",
+    "HorizontalPodAutoscaler",
     "PodGroup",
     "ResourceClaim",
     "ResourceClaimTemplate",
@@ -28,7 +29,7 @@ RELATED_KINDS = (
     "Workload",
     "CompositePodGroup",
 )
-"""Kinds with settings for the pods of other objects."""
+"""Kinds with settings for the pods or the replicas of other objects."""
 
 UNPLACED = "no workload requests a placement; the manifests are unchanged"
 

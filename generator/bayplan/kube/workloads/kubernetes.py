@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
-from bayplan.kube.objects import get, items, mapping, number_in, text, title
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text, title
 from bayplan.kube.templates import amount, of_replicated_job
 from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, slot, templates
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
 
-def stateful_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
+def stateful_set(one: Object, beside: Objects) -> Outcome[WorkloadTemplates]:
     """One podSet, called `worker`."""
-    return templates("statefulset", one, [slot(one, "worker", ("spec", "template"))], _in_order(one))
+    findings = (*_in_order(one), *_scaled(one, beside))
+    return templates("statefulset", one, [slot(one, "worker", ("spec", "template"))], findings)
+
+
+def _scaled(one: Object, beside: Objects) -> Iterator[Diagnostic]:
+    """W506: an autoscaler may add replicas."""
+    own = (kind(one), name(one), namespace(one))
+    replicas = number_in(one.data, "spec", "replicas") if "replicas" in mapping(one.data, "spec") else 1
+    for each in (each for each in beside if kind(each) == "HorizontalPodAutoscaler"):
+        target, most = mapping(each.data, "spec", "scaleTargetRef"), number_in(each.data, "spec", "maxReplicas")
+        aims = (target.get("kind"), target.get("name"), namespace(each)) == own
+        if aims and most is not None and replicas is not None and most > replicas:
+            message = f"{title(each)} adds replicas up to {most} to {title(one)}, but the plan has only its {replicas}"
+            hint = f"lower it, or keep room for {most - replicas} more"
+            yield warning("W506", (*each.route, "spec", "maxReplicas"), message, hint=hint)
 
 
 def _in_order(one: Object) -> Iterator[Diagnostic]:
@@ -28,9 +42,10 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
 
 
-def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
+def deployment(one: Object, beside: Objects) -> Outcome[WorkloadTemplates]:
     """One podSet, called `worker`. Its pods have no number."""
-    return templates("deployment", one, [numbered(slot(one, "worker", ("spec", "template")), False)], _rolling(one))
+    findings = (*_rolling(one), *_scaled(one, beside))
+    return templates("deployment", one, [numbered(slot(one, "worker", ("spec", "template")), False)], findings)
 
 
 def _rolling(one: Object) -> Iterator[Diagnostic]:
@@ -114,10 +129,20 @@ GANG = "leaderworkerset.sigs.k8s.io/group-index"
 LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 
-def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
+def leader_worker_set(one: Object, beside: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets `leader` and `worker`. Without a template of its own, the leader is a worker."""
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
-    return templates("lws", one, tuple(_leader_and_workers(one)), _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
+    findings = (*_lws_in_order(one), *_surging(one), *_scaled(one, beside))
+    return templates("lws", one, tuple(_leader_and_workers(one)), findings, gangs=gangs or 0, gang_label=GANG)
+
+
+def _surging(one: Object) -> Iterator[Diagnostic]:
+    """W506: a rollout may add copies (a number or a percentage)."""
+    path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge")
+    surge = get(one.data, *path)
+    if surge not in (None, 0, "0", "0%"):
+        message = f"a rollout adds copies to {title(one)} (`maxSurge`), but the plan has only its `replicas`"
+        yield warning("W506", (*one.route, *path), message, hint="set `maxSurge: 0`, or keep room for them")
 
 
 def _leader_and_workers(one: Object) -> Iterator[TemplateSlot | Diagnostic]:

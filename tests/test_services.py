@@ -322,4 +322,4 @@ def test_an_info_says_how_a_number_of_pods_or_a_service_may_be_misread(fields: d
 def test_only_a_shell_expands_dollars(command: list[str], warned: bool) -> None:
     pods = {"name": "worker", **REPLICAS, "command": command, "args": ["$NODE_RANK"] if not command else []}
     result = support.run(support.workflow({"name": "serve", "podSets": [pods]}), scheduler="none")
-    assert ("W391" in result.codes) == warned
+    assert ("W394" in result.codes) == warned

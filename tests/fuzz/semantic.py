@@ -432,7 +432,7 @@ def read_back(rendered: Rendered) -> Iterator[str]:
     if compiled is None or (lossy(rendered) and rendered.case.scheduler != "sunk"):
         return
     oracle, planned, scheduler = ORACLES[rendered.case.scheduler], compiled.planned, rendered.case.scheduler
-    plans = single.grouped(planned.plan, planned.shape)
+    plans = single.grouped(support.of_objects(planned), planned.shape)
     wanted = sorted((gang for plan in plans for gang in oracle.intent(plan, planned.target)), key=_order)
     documents = list(rendered.result.documents)
     if scheduler not in SCRIPTS:

@@ -111,6 +111,9 @@ _SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox", "envsub
 _SHELLS |= {"su", "runuser", "ssh", "flock", "watch", "script"}
 """Programs that replace variables in their arguments, or give them to a shell."""
 
+_SCRIPT = re.compile(r"-\w*[ce]", re.ASCII)
+"""An option before the text of a program, in which `$NAME` may have a meaning of its own."""
+
 _RANK = OWN - {GANG_INDEX, GANG_COUNT, "JOB_COMPLETION_INDEX", "POD_NAMESPACE"}
 
 
@@ -126,8 +129,9 @@ def _unread(place: Place) -> Iterator[Diagnostic]:
     for each, route in containers:
         words: list[tuple[str, int | str, str]] = [("command", n, word) for n, word in enumerate(each.command)]
         words += [("args", n, word) for n, word in enumerate(each.args)]
-        if not each.command or any(word.rpartition("/")[2] in _SHELLS for _, _, word in words):
+        if not each.command or any(word.rpartition("/")[2] in _SHELLS or _SCRIPT.fullmatch(word) for *_, word in words):
             words = []
+        words = [found for found in words if not re.search(r"\s", found[2])]
         words += [("env", name, value) for name, value in texts(each.env).items()]
         for key, at, text in words:
             for found in _OF_A_SHELL.finditer(text):

@@ -136,6 +136,7 @@ POD_SETS = st.builds(
     name=NAME,
     replicas=COUNT,
     min_replicas=MAYBE_COUNT,
+    starts_after=st.lists(NAME, unique=True, max_size=2).map(tuple),
     pool=OPTIONAL,
     accelerator=st.one_of(st.none(), ACCELERATORS),
     resources=st.dictionaries(st.sampled_from(["cpu", "memory", "example.com/nic"]), AMOUNT),

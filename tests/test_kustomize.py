@@ -97,7 +97,7 @@ def test_expanded_twice_in_one_namespace(example: str, programs: Path, tmp_path:
         assert {each["metadata"]["namespace"] for each in built} == {"ml"}
         names = {each["metadata"]["name"] for each in built} - SERVICES
         assert all(name.startswith(f"{word}-") for name in names)
-        assert dangling(built, topologies(built)) == []
+        assert dangling(built, [*topologies(built), ("ServiceAccount", "pod-reader")]) == []
     assert [each for each in twice(*both) if each[-1] not in SERVICES] == []
 
 

@@ -44,16 +44,19 @@ PROCESS_MEMORY = 3 * 2**30
 REPORTS = ("check", "lint", "topology check", "kustomize doctor")
 """Commands that report to standard output."""
 
+PICTURES = {f"--format={form}" for form in ("svg", "html", "blocks")}
+"""Forms of a plan that also show what does not fit."""
+
 DIFFERENCES = ("diff", "topology diff", "generate")
 """Commands whose exit code 1 may mean a difference."""
 
 WRITERS = ("render", "import", "topology import", "post-render", "krm")
 """Commands that write YAML."""
 
-WHOLE_FILES = ("R101", "R103", "O")
+WHOLE_FILES = ("R101", "R103", "R160", "R161", "O")
 """How the codes of errors begin that are about a file as a whole or about the output: they may have no line."""
 
-ABSENT = ("A901", "A924", "A934", "A990", "A991", "R158", "T460", "T461", "T516", "T530")
+ABSENT = ("A901", "A924", "A934", "A990", "A991", "R158", "T460", "T461", "T516", "T530", "W641")
 """Errors about something that is in no file: no scheduler is named, an option of the command line is wrong beside other
 errors, a file lacks the objects of its format, or the report leaves out errors."""
 
@@ -225,7 +228,7 @@ def judged(entry: Input, answer: Answer) -> Iterator[Fault]:
     if answer.code == 0:
         yield from _accepted(entry, answer)
     elif entry.door not in DIFFERENCES and not any("--check" in word for word in entry.words):
-        quiet = entry.door not in (*REPORTS, "krm")
+        quiet = entry.door not in (*REPORTS, "krm") and not PICTURES & {*entry.words}
         if quiet and answer.out:
             yield Fault("output despite errors", entry.door, answer.out[:300].decode("utf-8", "replace"))
         if answer.after:

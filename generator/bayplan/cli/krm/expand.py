@@ -57,10 +57,14 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
-    named = inputs.with_tables(workflows, "")
-    if named.value is None:
-        return None, [*batches, Batch(named.diagnostics)]
-    read = Inputs(named.value, topology, (*batches, *more))
+    named = [inputs.with_tables((each,), "") for each in workflows]
+    if wrong := [
+        Batch(each.diagnostics, {"workflow": workflow})
+        for workflow, each in zip(workflows, named, strict=True)
+        if each.diagnostics
+    ]:
+        return None, [*batches, *wrong]
+    read = Inputs(tuple(one for each in named for one in each.value or ()), topology, (*batches, *more))
     compiled, diagnostics = compile_all(job.args, read)
     if len(compiled) < len(workflows):
         return None, diagnostics

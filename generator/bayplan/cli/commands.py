@@ -146,7 +146,8 @@ COMMANDS = (
             *COMPILING,
         ),
         "Several workflows must fit at the same time, each beside the placements of those before it. A WORKFLOW may be "
-        "manifests: a file or a folder with the workloads of a cluster, or - with --from manifests. blocks, svg and "
+        "manifests: a file or a folder with the workloads of a cluster, or - with --from manifests. A bayplan.yaml "
+        "stands for the workflows of its outputs with their options, each by itself. blocks, svg and "
         "html draw the cluster. They also draw a plan that does not fit, with exit code 1. A hostfile is for mpirun "
         "and for one job; -o DIR/ writes a file for each job.",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
@@ -36,7 +37,7 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     if COMPLETE in os.environ:
         from bayplan.cli import completion  # noqa: F401  # registers what bash needs
     try:
-        parsed: Arguments | int = program().main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
+        parsed: Arguments | int = program().main(list(argv), called(), complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
         text = io.StringIO()
         vars(wrong)["message"] = escape(wrong.message)
@@ -48,6 +49,11 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     except SystemExit as end:  # after completions
         return int(end.code or 0)
     return parsed
+
+
+def called() -> str:
+    """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
+    return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
 
 
 def program() -> click.Group:

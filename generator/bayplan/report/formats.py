@@ -92,9 +92,9 @@ def _width(cell: str) -> int:
 
 
 class Repository(NamedTuple):
-    """Where SARIF and GitLab have their paths from. `root`: the absolute folder of the repository; `folder`: the current folder in it.
+    """Where SARIF and GitLab have their paths from. `root`: the absolute folder of the repository.
 
-    `file`: for findings that are about no file.
+    `folder`: the current folder in it. `file`: for findings that are about no file.
     """
 
     root: str = ""
@@ -120,7 +120,7 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
 
 
-# Findings as programs read them: json (our own, stable), GitHub's workflow commands, SARIF 2.1.0, GitLab's Code Quality.
+# Findings as programs read them: json (our own, stable), GitHub's commands, SARIF 2.1.0, GitLab's Code Quality.
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

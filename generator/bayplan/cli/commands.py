@@ -390,7 +390,14 @@ COMMANDS = (
         "schema",
         "explain.schema",
         "Print the JSON Schema of a format.",
-        (Positional("NAME", choices=SCHEMAS, file=False),),
+        (Positional("NAME", 0, choices=SCHEMAS, file=False),),
+        (
+            Option(
+                ("-o", "--output"), "A file, or a folder with a file for each format (default: stdout).", "FILE|DIR/"
+            ),
+        ),
+        "Without NAME: all of them, into a folder. Editors find them in the folder .bayplan/schemas/ of a project: "
+        "`import` and `topology import` name them in the first line of what they write into the project.",
     ),
     Command(
         "explain",
@@ -431,7 +438,7 @@ COMMANDS = (
             DIAGNOSTICS,
         ),
         "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "
-        "fit a rack or a leaf switch.",
+        "fit a rack or a leaf switch. bayplan also writes the schemas for editors into .bayplan/schemas/.",
     ),
     Command(
         "completion",

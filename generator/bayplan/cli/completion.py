@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from click import Command, Context
@@ -35,24 +35,6 @@ def run(args: Arguments) -> int:
         raise AssertionError(f"click does not know {args.words[0]}")
     script = ShellComplete.source(kind(Command(PROGRAM), {}, PROGRAM, COMPLETE))
     return finish(args, (), lambda: output.write([f"{script}\n"]))
-
-
-FILES, NO_FILES = 0, 4
-"""Directives of Cobra: what the shell completes in addition (cobra 1.9, `completions.go`, ShellCompDirective)."""
-
-
-def for_kubectl(argv: Sequence[str]) -> int:
-    """`kubectl_complete-bayplan`: the completions of the last word, each with its description, and a directive.
-
-    Source: kubectl 1.34, pkg/cmd/plugin/plugin_completion.go, `pluginCompletion`.
-    """
-    from bayplan.cli.human import program
-
-    *words, last = argv or [""]
-    found = ShellComplete(program(), {}, PROGRAM, COMPLETE).get_completions(words, last)
-    lines = [f"{each.value}\t{each.help or ''}".rstrip() for each in found if each.type == "plain"]
-    directive = FILES if any(each.type != "plain" for each in found) else NO_FILES
-    return int(bool(output.write(f"{line}\n" for line in (*lines, f":{directive}"))))
 
 
 @add_completion_class

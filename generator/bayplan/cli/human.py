@@ -160,3 +160,23 @@ def _values(value: Any) -> tuple[str, ...]:
     if value is True:
         return ("",)
     return tuple(value) if isinstance(value, tuple) else (value,)
+
+
+# Completion for kubectl. That of shells is in completion.py.
+
+FILES, NO_FILES = 0, 4
+"""Directives of Cobra: what the shell completes in addition (cobra 1.9, `completions.go`, ShellCompDirective)."""
+
+
+def for_kubectl(argv: Sequence[str]) -> int:
+    """`kubectl_complete-bayplan`: the completions of the last word, each with its description, and a directive.
+
+    Source: kubectl 1.34, pkg/cmd/plugin/plugin_completion.go, `pluginCompletion`.
+    """
+    from click.shell_completion import ShellComplete
+
+    *words, last = argv or [""]
+    found = ShellComplete(program(), {}, PROGRAM, COMPLETE).get_completions(words, last)
+    lines = [f"{each.value}\t{each.help or ''}".rstrip() for each in found if each.type == "plain"]
+    directive = FILES if any(each.type != "plain" for each in found) else NO_FILES
+    return int(bool(output.write(f"{line}\n" for line in (*lines, f":{directive}"))))

@@ -9,10 +9,11 @@ from textwrap import indent, wrap
 
 from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
-from bayplan.cli import output, output_folder, topology_merging, topology_sources
+from bayplan.cli import destination, output, output_folder, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
+from bayplan.core.package_data import data_text
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import operand
@@ -63,7 +64,7 @@ MACHINES: Mapping[str, Machine] = {
 }
 """Accelerator -> its usual nodes. Resources: the vendors' device plugins. CPU and memory leave room for DaemonSets."""
 
-FILES = ("topology.yaml", "workflow.yaml")
+FILES, SCHEMAS = ("topology.yaml", "workflow.yaml"), ("cluster-topology", "workflow")
 ACCELERATOR, SCHEDULER, QUEUE = "gb200", "kai", "research"
 
 
@@ -82,8 +83,16 @@ def run(args: Arguments) -> int:
         topology = example(args.value("accelerator", ACCELERATOR), scheduler)
     if topology is None:
         return finish(args, batches)
-    texts = dict(zip(FILES, (topology, fitting(topology, scheduler, batches)), strict=True))
+    shown = (topology, fitting(topology, scheduler, batches))
+    named = [destination.modeline(schema, path) for schema, path in zip(SCHEMAS, paths, strict=True)]
+    own = {f"{destination.SCHEMAS}/{name}.json": name for name, line in zip(SCHEMAS, named, strict=True) if not line}
+    heads = [
+        line or destination.modeline_of(f"{destination.SCHEMAS}/{name}.json")
+        for name, line in zip(SCHEMAS, named, strict=True)
+    ]
+    texts = {name: head + text for name, head, text in zip(FILES, heads, shown, strict=True)}
     batches.append(Batch(tuple(_existing(paths, tuple(texts.values())))))
+    texts = {**{path: data_text("schemas", f"{name}.json") for path, name in own.items()}, **texts}
     command = escape(f"bayplan render {operand(paths[1])} -t {operand(paths[0])} --cluster-objects")
     return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([f"{command}\n"]))
 

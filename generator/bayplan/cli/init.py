@@ -83,18 +83,22 @@ def run(args: Arguments) -> int:
         topology = example(args.value("accelerator", ACCELERATOR), scheduler)
     if topology is None:
         return finish(args, batches)
+    lines, schemas = _for_editors(paths)
     shown = (topology, fitting(topology, scheduler, batches))
-    named = [destination.modeline(schema, path) for schema, path in zip(SCHEMAS, paths, strict=True)]
-    own = {f"{destination.SCHEMAS}/{name}.json": name for name, line in zip(SCHEMAS, named, strict=True) if not line}
-    heads = [
-        line or destination.modeline_of(f"{destination.SCHEMAS}/{name}.json")
-        for name, line in zip(SCHEMAS, named, strict=True)
-    ]
-    texts = {name: head + text for name, head, text in zip(FILES, heads, shown, strict=True)}
+    texts = {name: line + text for name, line, text in zip(FILES, lines, shown, strict=True)}
     batches.append(Batch(tuple(_existing(paths, tuple(texts.values())))))
-    texts = {**{path: data_text("schemas", f"{name}.json") for path, name in own.items()}, **texts}
+    texts = {**schemas, **texts}  # a killed run leaves no file without its schema
     command = escape(f"bayplan render {operand(paths[1])} -t {operand(paths[0])} --cluster-objects")
     return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([f"{command}\n"]))
+
+
+def _for_editors(paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The first line of each file, and the schemas that the project does not have yet, by their paths in the folder."""
+    found = [destination.modeline(name, path) for name, path in zip(SCHEMAS, paths, strict=True)]
+    own = [f"{destination.SCHEMAS}/{name}.json" for name in SCHEMAS]
+    lines = [line or destination.modeline_of(path) for line, path in zip(found, own, strict=True)]
+    added = zip(SCHEMAS, found, own, strict=True)
+    return lines, {path: data_text("schemas", f"{name}.json") for name, line, path in added if not line}
 
 
 def _wrong(args: Arguments) -> Iterator[Diagnostic]:

@@ -4,22 +4,27 @@ file but itself. `packaging/binary` builds it, and BAYPLAN_BINARY names it.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tarfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import test_cases
 from bayplan import __version__
 from tools import cases, golden
 from tools.clients import tool
 from tools.effort import LONG
-from tools.run import EXAMPLES, PRETRAIN, ROOT, RENDER_64, environment, rendered
+from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, environment, rendered
 
 BINARY = os.environ.get("BAYPLAN_BINARY", "")
 
@@ -64,7 +69,9 @@ def links(folder: Path) -> Path:
 
 
 def test_it_needs_no_library_and_no_interpreter() -> None:
-    shown = subprocess.run(["readelf", "--wide", "--program-headers", "--dynamic", BINARY], capture_output=True, text=True)
+    shown = subprocess.run(
+        ["readelf", "--wide", "--program-headers", "--dynamic", BINARY], capture_output=True, text=True
+    )
     assert "INTERP" not in shown.stdout
     assert "NEEDED" not in shown.stdout
 
@@ -115,25 +122,24 @@ def test_legacy_plugins_run_the_binary(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Iterator[Path]:
+def root(tmp_path: Path) -> Path:
     """A root file system that has the binary and the example, and which cannot be written."""
     folder = tmp_path / "root"
     (folder / "work").mkdir(parents=True)
     links(folder)
     for name in ("workflow.yaml", "topology.yaml"):
         shutil.copy(PRETRAIN / name, folder / "work")
-    yield folder
+    return folder
 
 
 def alone(root: Path, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """A command in a root file system of its own, read-only, as another user, without /proc and /tmp."""
+    """A command in a root file system of its own, read-only, as another user, without /proc."""
+    (root / "dev").mkdir(exist_ok=True)
     bubblewrap = tool("bwrap")
     options = ["--unshare-all", "--uid", "65532", "--gid", "65532", "--ro-bind", str(root), "/"]
-    options += ["--chdir", "/work"]
-    done = subprocess.run(
-        [bubblewrap, "--clearenv", *options, *command], input=stdin, capture_output=True, encoding="utf-8", check=False
-    )
-    return done
+    options += ["--dev-bind", "/dev", "/dev", "--chdir", "/work"]
+    words = [bubblewrap, "--clearenv", *options, *command]
+    return subprocess.run(words, input=stdin, capture_output=True, encoding="utf-8", check=False)
 
 
 def test_an_empty_root(root: Path) -> None:
@@ -151,7 +157,66 @@ def test_the_sandbox_in_an_empty_root(root: Path) -> None:
 
 
 def test_a_function_in_an_empty_root(root: Path) -> None:
-    items = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": []}
-    done = alone(root, "/bayplan-krm", stdin=json.dumps(items))
+    kind = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ExpandWorkflows", "metadata": {"name": "expand"}}
+    workflow = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text(encoding="utf-8"))
+    config = {**kind, "spec": {"topology": "topology.yaml"}}
+    whole = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [workflow]}
+    done = alone(root, "/bayplan-krm", stdin=json.dumps({**whole, "functionConfig": config}))
     assert done.returncode == 0, done.stderr
-    assert "kind: ResourceList" in done.stdout
+    assert {"JobSet", "PodGroup"} <= {each["kind"] for each in yaml.safe_load(done.stdout)["items"]}
+
+
+class TestImage:
+    @pytest.fixture(scope="class")
+    def files(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """Two images of the binary in folders of their own, the first one unpacked as `layout`."""
+        folder = tmp_path_factory.mktemp("image")
+        for name in ("first", "second"):
+            (folder / name).mkdir()
+            for suffix in ("", ".licenses"):
+                shutil.copy(f"{BINARY}{suffix}", folder / name / f"bayplan-linux-amd64{suffix}")
+            command = [sys.executable, str(ROOT / "packaging" / "image"), str(folder / name)]
+            subprocess.run(command, check=True, capture_output=True)
+        with tarfile.open(folder / "first" / "bayplan-image.tar") as tar:
+            tar.extractall(folder / "layout", filter="data")
+        return folder
+
+    def blob(self, files: Path, descriptor: Any) -> bytes:
+        """A blob, which must be what its digest says."""
+        content = (files / "layout" / "blobs" / "sha256" / descriptor["digest"].removeprefix("sha256:")).read_bytes()
+        assert (hashlib.sha256(content).hexdigest(), len(content)) == (descriptor["digest"][7:], descriptor["size"])
+        return content
+
+    def test_two_builds_are_the_same(self, files: Path) -> None:
+        first, second = ((files / name / "bayplan-image.tar").read_bytes() for name in ("first", "second"))
+        assert first == second
+
+    def test_its_root_runs_everything(self, files: Path, tmp_path: Path) -> None:
+        """The layers are the root. Kubernetes and kpt read the user, the folder and the command from the config."""
+        (top,) = json.loads((files / "layout" / "index.json").read_text(encoding="utf-8"))["manifests"]
+        manifest = json.loads(self.blob(files, top))
+        config = json.loads(self.blob(files, manifest["config"]))["config"]
+        assert (config["User"], config["WorkingDir"], config["Cmd"]) == ("65532:65532", "/work", ["krm"])
+        for layer in manifest["layers"]:
+            with tarfile.open(fileobj=io.BytesIO(self.blob(files, layer))) as tar:
+                tar.extractall(tmp_path, filter="tar")
+        for name in ("workflow.yaml", "topology.yaml"):
+            shutil.copy(PRETRAIN / name, tmp_path / "work")
+        done = alone(
+            tmp_path, *config["Entrypoint"], *RENDER_64[:1], "workflow.yaml", "-t", "topology.yaml", "--cluster-objects"
+        )
+        assert (done.stdout, done.stderr) == (rendered(*RENDER_64), "")
+
+    def test_crane_accepts_it(self, files: Path) -> None:
+        command = [tool("crane"), "validate", "--tarball", str(files / "first" / "bayplan-image.tar")]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        assert done.stdout.startswith("PASS"), done.stderr
+
+    def test_the_copy_for_another_image(self, tmp_path: Path) -> None:
+        """The command of argocd-plugin/repo-server.yaml."""
+        (tmp_path / "bayplan-install").symlink_to(Path(BINARY).resolve())
+        shared = tmp_path / "shared"
+        shared.mkdir()
+        assert binary(str(shared), program=str(tmp_path / "bayplan-install")).returncode == 0
+        assert sorted(each.name for each in shared.iterdir()) == ["bayplan", "bayplan-krm"]
+        assert binary("--version", program=str(shared / "bayplan")).stdout == f"bayplan {__version__}\n"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan import fabrics, formats, pipeline
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
@@ -19,6 +18,7 @@ from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
+from bayplan.core.typing import Any
 from bayplan.fabrics import kinds
 from bayplan.kube import grove, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL

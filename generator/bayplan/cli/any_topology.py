@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from bayplan import pipeline
 from bayplan.cli import inputs
@@ -12,6 +11,7 @@ from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import suggest
+from bayplan.core.typing import TYPE_CHECKING
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.report import Batch

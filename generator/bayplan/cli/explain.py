@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
 
 from bayplan.cli import output
 from bayplan.cli.finish import finish
@@ -12,6 +11,7 @@ from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text, json_schema, resolved
 from bayplan.core.phrases import did_you_mean
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.report.codes import sections, successors

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
 
 from bayplan.cli import output
 from bayplan.cli.options import Arguments, fail_on
 from bayplan.core.diagnostics import Diagnostic, has_errors
+from bayplan.core.typing import TYPE_CHECKING, TextIO
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from itertools import takewhile
-from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
@@ -22,6 +21,7 @@ from bayplan.cli.output_tree import INDEX, OUTPUT
 from bayplan.cli.project import NAME, SUBJECT, Project
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, did_you_mean
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.model.plan import Plan

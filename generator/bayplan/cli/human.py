@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from typing import Any
 
 import click
 
@@ -15,6 +14,7 @@ from bayplan.cli import output
 from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM
 from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
+from bayplan.core.typing import Any
 from bayplan.report import Batch
 from bayplan.report.formats import escape
 

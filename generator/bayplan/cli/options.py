@@ -1,16 +1,12 @@
-"""The types of the command table, and the parsed command line.
-
-This module does not import annotations from the future: `typing` compiles each one that is a string, and --help is to
-stay fast.
-"""
+"""The types of the command table, and the parsed command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, info
 from bayplan.core.phrases import did_you_mean
+from bayplan.core.typing import TYPE_CHECKING
 from bayplan.core.values import NamedTuple
 
 if TYPE_CHECKING:

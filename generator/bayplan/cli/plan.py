@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
 
 from bayplan.cli import destination, existing, inputs, output
 from bayplan.cli.compiling import MISFITS, Changes, changes, cluster_title, compile_all, contradiction, prove_jointly
@@ -15,6 +14,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count, listing
+from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.core.values import NamedTuple, common, grouped
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, plan_queues, walk

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import files, generate, inputs, output, project
@@ -32,6 +31,7 @@ from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.core.values import NamedTuple
 from bayplan.model import manifest
 from bayplan.model.manifest import Many, Slot

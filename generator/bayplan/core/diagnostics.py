@@ -5,8 +5,8 @@ format. Lines and columns exist only in `report`, which finds them again in the 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Generic, Literal, TypeVar
 
+from bayplan.core.typing import Generic, Literal, TypeVar
 from bayplan.core.values import NamedTuple
 
 Severity = Literal["error", "warning", "info"]

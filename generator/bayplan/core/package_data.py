@@ -9,7 +9,8 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+
+from bayplan.core.typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGED = os.path.join(_PACKAGE, "_data")

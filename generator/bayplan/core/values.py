@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+
+from bayplan.core.typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING or sys.version_info >= (3, 14):
     from typing import NamedTuple as NamedTuple

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from bayplan.core.diagnostics import Route
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Manifest, Slot

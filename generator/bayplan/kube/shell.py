@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")

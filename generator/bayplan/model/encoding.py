@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import GenericAlias, NoneType, UnionType
 
+from bayplan.core.typing import Annotated, Any, TypeVar
 from bayplan.core.values import NamedTuple
 
 T = TypeVar("T")
@@ -70,12 +70,12 @@ def _encode_fields(value: Any) -> Any:
 
 @cache
 def fields(kind: Any) -> tuple[Field, ...]:
-    """The fields of a NamedTuple, in its order."""
-    return tuple(_field(name, hint) for name, hint in get_type_hints(kind, include_extras=True).items())
+    """The fields of a NamedTuple, in its order. Its module does not import annotations from the future."""
+    return tuple(_field(name, hint) for name, hint in kind.__annotations__.items())
 
 
 def _field(name: str, hint: Any) -> Field:
-    kind, how = get_args(hint) if get_origin(hint) is Annotated else (hint, Encoded())
+    kind, how = (hint.kind, hint.how) if isinstance(hint, Annotated) else (hint, Encoded())  # type: ignore[arg-type]
     return Field(name, camel_case(name) if how.key is None else how.key, how.read or _reader(kind), how.alone)
 
 
@@ -90,13 +90,12 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     """The function that creates a value of a type from a document's data."""
     if kind in READERS:
         return READERS[kind]
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (UnionType, Union):
-        return _either(*(each for each in arguments if each is not NoneType))
-    if origin is tuple:
-        return partial(_tuple, _reader(arguments[0]))
-    if origin is Mapping:
-        return partial(_mapping, _reader(arguments[1]))
+    if isinstance(kind, UnionType):
+        return _either(*(each for each in kind.__args__ if each is not NoneType))
+    if isinstance(kind, GenericAlias) and kind.__origin__ is tuple:
+        return partial(_tuple, _reader(kind.__args__[0]))
+    if isinstance(kind, GenericAlias):
+        return partial(_mapping, _reader(kind.__args__[1]))
     return partial(decode, kind)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route
+from bayplan.core.typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
@@ -118,8 +118,7 @@ class Read(NamedTuple, Generic[T]):
     origins: Mapping[Route, Route] = {}
 
 
-if TYPE_CHECKING:  # creating a Protocol takes longer than reading a workflow
-    from typing import Protocol
+if TYPE_CHECKING:
 
     class Format(Protocol[T]):
         """A format. Its schema has accepted the data that it reads."""

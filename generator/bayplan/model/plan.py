@@ -1,9 +1,9 @@
 """A workflow bound to a cluster: names, pools and ranks of every group instance, without terms of a scheduler."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
 
 from bayplan.core.diagnostics import Route
+from bayplan.core.typing import Any, TypeVar
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow, serves

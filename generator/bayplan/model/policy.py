@@ -1,7 +1,5 @@
 """A Policy file for existing workloads. Its rules have the routes `("policy", "spec", "rules", n)`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from bayplan.core.diagnostics import Route

@@ -1,11 +1,11 @@
 """The user's intent, in the terms of the native Workflow format, for every format that bayplan reads."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, TypeVar
 
 from bayplan.core.diagnostics import Route
+from bayplan.core.typing import Annotated, Any, TypeVar
 from bayplan.core.values import NamedTuple
-from bayplan.model.encoding import Encoded
+from bayplan.model.encoding import Encoded, decode
 
 GANGS: Route = ("workflow", "spec", "gangs")
 """The route of a workflow's gangs."""
@@ -243,6 +243,18 @@ def has_own_fields(pods: PodSet) -> bool:
     return bool(pods.volumes or pods.env_from or probes or beside or own) or len(texts(pods.env)) < len(pods.env)
 
 
+def words(container: PodSet | Container) -> list[tuple[Route, str]]:
+    """The texts in which Kubernetes replaces `$(NAME)`, with their routes in the container."""
+    arguments = (("command", container.command), ("args", container.args))
+    found: list[tuple[Route, str]] = [((key, n), word) for key, some in arguments for n, word in enumerate(some)]
+    return [*found, *((("env", name), value) for name, value in texts(container.env).items())]
+
+
+def _groups(data: list[Any]) -> tuple[Any, ...]:
+    """Groups in a group."""
+    return tuple(decode(Group, each) for each in data)
+
+
 class Group(NamedTuple):
     """A part of a gang that is placed together. It has `groups` or `pod_sets`, never both."""
 
@@ -254,7 +266,7 @@ class Group(NamedTuple):
     placement: Placement = Placement()
     compute_domain: str = "auto"  # auto | group | gang | never
     pool: str = ""
-    groups: "tuple[Group, ...]" = ()
+    groups: Annotated["tuple[Group, ...]", Encoded(read=_groups)] = ()
     pod_sets: tuple[PodSet, ...] = ()
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
 
 from bayplan.core.diagnostics import Route
+from bayplan.core.typing import TypeVar
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import MOST_GANGS, MOST_PODS, GangPlan, Occupied, Plan, Pods, all_pods
 from bayplan.model.topology import HOST, ClusterTopology, Pool

@@ -13,7 +13,8 @@ requests with limits of their own, and its reply has as many `replies`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from bayplan.core.typing import Any
 
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.core.package_data import CHECKOUT, data_bytes
+from bayplan.core.typing import Any
 
 SCHEMAS: Mapping[str, str] = {
     "Workflow": "workflow",

@@ -6,9 +6,9 @@ only for text that is not plain JSON.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.source import (

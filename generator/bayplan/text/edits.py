@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.text import File, Item, Many, Slot
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.text.scalars import Memo
 from bayplan.text.source import InvalidScalar
 

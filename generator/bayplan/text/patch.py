@@ -8,8 +8,8 @@ reads back every result. `edited` takes edits. It has no result if they need mor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.text import document, scalars
 from bayplan.text.buffer import Buffer, Site, UnpatchableError, Writer, newline_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 from math import inf
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 
 MOST_STEPS = 1_000_000

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import Any
 
 from bayplan.core.phrases import shorten
+from bayplan.core.typing import Any
 from bayplan.text.source import InvalidScalar, limits
 
 MERGE = object()

@@ -9,9 +9,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
+from bayplan.core.typing import Any, NoReturn
 from bayplan.core.values import NamedTuple
 
 

@@ -7,7 +7,6 @@ One loop makes data of the events. This is the fastest way to read YAML in Pytho
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
 
 import yaml
 from yaml.events import (
@@ -24,6 +23,7 @@ from yaml.events import (
 
 from bayplan.core.diagnostics import Note
 from bayplan.core.phrases import shorten
+from bayplan.core.typing import Any, NoReturn
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.scalars import MERGE, Memo

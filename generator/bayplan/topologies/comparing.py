@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.fabrics import pools_of
 from bayplan.kube.objects import non_empty

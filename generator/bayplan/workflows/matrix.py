@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Any
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, shorten
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.ranks import OWN, OWN_PREFIXES
 from bayplan.text.document import Document, spans_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from bayplan.backends.kueue.lower import (
     LAYER_GATE,
@@ -25,6 +24,7 @@ from bayplan.backends.kueue.lower import (
 )
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing, suggest
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import parsed
 from bayplan.kube.objects import api_group, get, items, kind, mapping, number_in, text

@@ -7,9 +7,9 @@ its PodGroup whose selector matches, if the pod has all of its `matchLabelKeys`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import non_empty

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from bayplan.core.package_data import table
+from bayplan.core.typing import Any, Protocol
 from bayplan.core.values import Modules, NamedTuple
 from bayplan.kube.pod import BARRIER_SCRIPT, container_name
 from bayplan.kube.ranks import Numbers
@@ -381,12 +381,6 @@ def barrier_objects(plan: Plan, workload: Workload) -> Iterator[Manifest]:
                     "metadata": {"name": each.service(copy), "labels": gang_labels(plan, gang)},
                     "spec": {"clusterIP": "None", "selector": {**each.labels, **number}},
                 }
-
-
-if TYPE_CHECKING:
-    from typing import Protocol
-else:
-    Protocol = object  # creating a Protocol class takes longer than reading a workflow
 
 
 class Kind(Protocol):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool

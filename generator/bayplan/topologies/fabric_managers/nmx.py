@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
 from bayplan.core.phrases import count
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile

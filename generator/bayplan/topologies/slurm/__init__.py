@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies import hostlist

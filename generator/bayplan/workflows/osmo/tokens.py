@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from bayplan.core.diagnostics import Route
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 
 HOST = "host"

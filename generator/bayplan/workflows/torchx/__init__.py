@@ -10,8 +10,7 @@ imports the rest on demand.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.workflows.torchx.marks import APPLICATION, LABEL, REQUEST
 from bayplan.workflows.torchx.marks import NAME as NAME
 

@@ -10,10 +10,10 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.package_data import table
 from bayplan.core.phrases import suggest
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.torchx.marks import EFA, INSTANCE
 

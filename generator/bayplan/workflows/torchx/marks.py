@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bayplan.kube.templates import PodTemplate

@@ -6,9 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import items

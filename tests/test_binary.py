@@ -166,21 +166,22 @@ def test_a_function_in_an_empty_root(root: Path) -> None:
     assert {"JobSet", "PodGroup"} <= {each["kind"] for each in yaml.safe_load(done.stdout)["items"]}
 
 
-class TestImage:
-    @pytest.fixture(scope="class")
-    def files(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """Two images of the binary in folders of their own, the first one unpacked as `layout`."""
-        folder = tmp_path_factory.mktemp("image")
-        for name in ("first", "second"):
-            (folder / name).mkdir()
-            for suffix in ("", ".licenses"):
-                shutil.copy(f"{BINARY}{suffix}", folder / name / f"bayplan-linux-amd64{suffix}")
-            command = [sys.executable, str(ROOT / "packaging" / "image"), str(folder / name)]
-            subprocess.run(command, check=True, capture_output=True)
-        with tarfile.open(folder / "first" / "bayplan-image.tar") as tar:
-            tar.extractall(folder / "layout", filter="data")
-        return folder
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two images of the binary in folders of their own, the first one unpacked as `layout`."""
+    folder = tmp_path_factory.mktemp("image")
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+        for suffix in ("", ".licenses"):
+            shutil.copy(f"{BINARY}{suffix}", folder / name / f"bayplan-linux-amd64{suffix}")
+        command = [sys.executable, str(ROOT / "packaging" / "image"), str(folder / name)]
+        subprocess.run(command, check=True, capture_output=True)
+    with tarfile.open(folder / "first" / "bayplan-image.tar") as tar:
+        tar.extractall(folder / "layout", filter="data")
+    return folder
 
+
+class TestImage:
     def blob(self, files: Path, descriptor: Any) -> bytes:
         """A blob, which must be what its digest says."""
         content = (files / "layout" / "blobs" / "sha256" / descriptor["digest"].removeprefix("sha256:")).read_bytes()

@@ -67,7 +67,8 @@ def table(*parts: str) -> str:
 
 def data_names(*parts: str) -> list[str]:
     """The names in a data folder, sorted."""
-    return sorted((_ARCHIVE.listdir if _ARCHIVE else os.listdir)(data_path(*parts)))
+    folder = data_path(*parts)
+    return sorted(_ARCHIVE.listdir(folder) if _ARCHIVE else os.listdir(folder))
 
 
 def _content(path: str) -> bytes:

@@ -172,6 +172,26 @@ class TestPlugin:
         assert copied[-1] == ("argocd-plugin/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
 
 
+def test_the_patch_of_the_repo_server(tmp_path: Path) -> None:
+    """kubectl applies it, and every volume that a container mounts exists."""
+    server = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "argocd-repo-server"},
+        "spec": {"template": {"spec": {"containers": [{"name": "argocd-repo-server", "image": "argocd"}]}}},
+    }
+    (tmp_path / "server.yaml").write_text(json.dumps(server))
+    shutil.copy(ARGOCD / "repo-server.yaml", tmp_path)
+    (tmp_path / "kustomization.yaml").write_text("resources: [server.yaml]\npatches: [{path: repo-server.yaml}]\n")
+    built = yaml.safe_load(output(tool("kubectl"), "kustomize", ".", cwd=tmp_path))["spec"]["template"]["spec"]
+    (container,), (first,) = built["containers"], built["initContainers"]
+    assert container["image"] == "argocd"
+    mounts = [each for one in (container, first) for each in one["volumeMounts"]]
+    assert {each["name"] for each in mounts} == {each["name"] for each in built["volumes"]}
+    assert {each.get("subPath") for each in container["volumeMounts"]} == {"bayplan", "bayplan-krm"}
+    assert first["command"] == ["bayplan-install", "/shared"]
+
+
 JOB = (
     """\
 apiVersion: batch/v1

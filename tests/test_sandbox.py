@@ -566,9 +566,7 @@ DOORS_OF_THE_SOURCE = {
     "cli/helm_plugin.py:_foreign": "the command installs a plugin, and reads no repository",
     "cli/kustomize.py:_in_the_way": "the command installs a plugin, and reads no repository",
     "cli/failures.py:discard_stdout": "the null device",
-    "core/package_data.py:data_bytes": "a file of bayplan",
-    "core/package_data.py:data_text": "a file of bayplan",
-    "core/package_data.py:table": "a file of bayplan",
+    "core/package_data.py:_content": "a file of bayplan",
     "core/package_data.py:data_names": "a file of bayplan",
     "sandbox/child.py:_used_memory": "the kernel's report about the process",
 }

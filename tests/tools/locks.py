@@ -42,10 +42,14 @@ class Lock(NamedTuple):
 EDITABLE = ("editables>=0.3,<1",)
 """What hatchling also needs for an installation in place."""
 
+BINARY = ("cython>=3.1,<4", "setuptools>=80")
+"""What makes PyYAML's C module from its source distribution."""
+
 LOCKS: Mapping[str, Lock] = {
     "test": Lock("the tests", extras=("test",), build=True, more=EDITABLE),
-    "image": Lock("the image of the Argo CD sidecar"),
+    "image": Lock("the static binary and the image of the Argo CD sidecar"),
     "build": Lock("the builds of the wheel and the source distribution", project=False, build=True),
+    "binary": Lock("the build of the static binary", project=False, build=True, more=BINARY),
     "docs": Lock("the site, and the tests with a browser (BAYPLAN_LONG=1)", extras=("docs", "browser")),
     "torchx": Lock("the tests with the real TorchX", extras=("torchx",), lowest=True),
     "lowest": Lock(
@@ -115,7 +119,7 @@ def write(name: str, *options: str) -> None:
     for each in requirements(lock) if lock.lowest else ():  # uv would keep a pin that is no longer the lowest
         command += ["--upgrade-package", re.split(r"[^\w.-]", each)[0]]
     command += ["--resolution", "lowest-direct"] if lock.lowest else []
-    command += ["--constraints", str(path("test"))] if name in ("image", "build", "docs") else []
+    command += ["--constraints", str(path("test"))] if name in ("image", "build", "binary", "docs") else []
     asked = "".join(f"{each}\n" for each in requirements(lock))
     subprocess.run(command, cwd=ROOT, input=asked, stdout=subprocess.DEVNULL, encoding="utf-8", check=True)
 

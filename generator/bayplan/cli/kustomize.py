@@ -447,10 +447,11 @@ def _plugin_path(home: str, kind: str) -> str:
 
 
 def _program() -> str:
-    """The command of the script: the installed one of this Python, or this Python with bayplan."""
+    """The command of the script: the installed one, or else the static binary or this Python with bayplan."""
     beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
     installed = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
-    return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"
+    options = " -P -m bayplan" if not hasattr(sys, "frozen") else ""
+    return quote(installed) if installed else f"{quote(sys.executable)}{options} krm"
 
 
 def _in_the_way(path: str, mark: str, hint: str) -> Diagnostic | None:

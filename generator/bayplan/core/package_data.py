@@ -1,8 +1,12 @@
-"""The data files of the package: in `bayplan/_data` if installed, or at the top of a checkout."""
+"""The data files of the package: in `bayplan/_data` if installed, or at the top of a checkout.
+
+The static binary has them in its memory: `sys.frozen` reads them (packaging/archive.py).
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from functools import cache
 
@@ -11,7 +15,9 @@ from bayplan.core.typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGED = os.path.join(_PACKAGE, "_data")
 
-CHECKOUT = not os.path.isdir(_PACKAGED)
+_ARCHIVE: Any = getattr(sys, "frozen", None)
+
+CHECKOUT = not _ARCHIVE and not os.path.isdir(_PACKAGED)
 """Whether bayplan runs in a checkout, in which its files may change."""
 
 _ROOT = os.path.dirname(os.path.dirname(_PACKAGE)) if CHECKOUT else _PACKAGED
@@ -24,14 +30,12 @@ def data_path(*parts: str) -> str:
 
 def data_bytes(*parts: str) -> bytes:
     """The content of a data file."""
-    with open(data_path(*parts), "rb") as file:
-        return file.read()
+    return _content(data_path(*parts))
 
 
 def data_text(*parts: str) -> str:
     """The text of a data file."""
-    with open(data_path(*parts), encoding="utf-8") as file:
-        return file.read()
+    return data_bytes(*parts).decode()
 
 
 @cache
@@ -58,10 +62,18 @@ def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[tuple[
 
 def table(*parts: str) -> str:
     """The text of a table next to the module that reads it: `table("workflows", "sbatch", "options.csv")`."""
-    with open(os.path.join(_PACKAGE, *parts), encoding="utf-8", newline="") as file:
-        return file.read()
+    return _content(os.path.join(_PACKAGE, *parts)).decode()
 
 
 def data_names(*parts: str) -> list[str]:
     """The names in a data folder, sorted."""
-    return sorted(os.listdir(data_path(*parts)))
+    folder = data_path(*parts)
+    return sorted(_ARCHIVE.listdir(folder) if _ARCHIVE else os.listdir(folder))
+
+
+def _content(path: str) -> bytes:
+    if _ARCHIVE:
+        content: bytes = _ARCHIVE.get_data(path)
+        return content
+    with open(path, "rb") as file:
+        return file.read()

@@ -17,6 +17,9 @@ START_TIMEOUT, REPLY_TIMEOUT = 30.0, 10.0
 
 _NEEDED = ("jinja2", "markupsafe")
 _SOURCE = "import sys; sys.path += sys.argv[1:]; from bayplan.sandbox.child import main; main()"
+_FROZEN = ("bayplan-sandbox",)
+"""The name under which the static binary runs as a child."""
+
 _OUT_OF_TIME = ("SIGPROF", "SIGXCPU")
 
 _READ_SIZE, _ATOMIC = 2**16, 512
@@ -49,17 +52,15 @@ def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The replies to the first requests, at least one. One of `FINAL_FAILURES` is the last reply."""
-    paths = [_folder(name) for name in _NEEDED]
-    if not all(paths):
+    command = _command()
+    if not command:
         return [{"failure": "start", "message": "the package jinja2 is not installed"}]
-    flags = ("-s", "-P", "-S", "-c")
-    own_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of `bayplan`
-    command = [sys.executable or "python", *flags, _SOURCE, own_folder, *dict.fromkeys(map(str, paths))]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     env |= {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # the same order of sets and the same time zone everywhere
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
+        program = sys.executable if command == _FROZEN else None
+        child = subprocess.Popen(command, executable=program, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
     except (OSError, ValueError) as problem:
         return [{"failure": "start", "message": f"cannot start a process: {problem}"}]
     with child:
@@ -67,6 +68,18 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             return _replies_of(child, json.dumps(requests).encode(), len(requests))
         finally:
             child.kill()
+
+
+def _command() -> Sequence[str]:
+    """The command of a child, or nothing if Jinja is not installed."""
+    if hasattr(sys, "frozen"):
+        return _FROZEN
+    paths = [_folder(name) for name in _NEEDED]
+    own_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of `bayplan`
+    flags = ("-s", "-P", "-S", "-c")
+    if not all(paths):
+        return ()
+    return (sys.executable or "python", *flags, _SOURCE, own_folder, *dict.fromkeys(map(str, paths)))
 
 
 def _folder(package: str) -> str | None:

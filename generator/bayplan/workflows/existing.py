@@ -33,7 +33,8 @@ class Selected(NamedTuple):
     """A workload to place, as a Workflow with one gang.
 
     `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs.
+    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs. `rule`:
+    the index of its policy rule.
     """
 
     templates: WorkloadTemplates
@@ -41,6 +42,7 @@ class Selected(NamedTuple):
     origins: Mapping[Route, Route]
     adopt: bool = False
     apart: tuple[Diagnostic, ...] = ()
+    rule: int | None = None
 
 
 class GroupPart(NamedTuple):
@@ -253,7 +255,7 @@ def _selected(
         return Outcome(None, (*reported, *left.diagnostics))
     request = placement_request(left.value, policy, rule, annotations.value)
     built = build(left.value, request.value) if request.value else Outcome[Selected](None)
-    selected = built.value._replace(apart=apart) if built.value else None
+    selected = built.value._replace(apart=apart, rule=rule) if built.value else None
     return Outcome(selected, (*reported, *request.diagnostics, *built.diagnostics))
 
 

@@ -59,7 +59,9 @@ def post_render(cluster: Path, *texts: str, scheduler: str = "kai") -> tuple[int
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("scheduler, kai", [("kai", "0.17"), ("kai", "0.13"), ("volcano", "0.17"), ("kueue", "0.17")])
+@pytest.mark.parametrize(
+    ("scheduler", "kai"), [("kai", "0.17"), ("kai", "0.13"), ("volcano", "0.17"), ("kueue", "0.17")]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_twins_get_what_each_gets_by_itself(tmp_path: Path, kind: str, scheduler: str, kai: str) -> None:
     """Names that need quotes, occur elsewhere in the manifest, or are a part of another name are among them."""
@@ -86,12 +88,14 @@ def test_a_twin_whose_object_exists_is_refused_as_alone(tmp_path: Path) -> None:
     group = next(each for each in yaml.safe_load_all(out) if each["metadata"]["name"].startswith("train-3-"))
     taken = yaml.safe_dump({**group, "metadata": {"name": group["metadata"]["name"]}})
     done = bayplan("post-render", "-t", str(cluster), "-s", "kai", stdin="".join((*texts, f"---\n{taken}")))
-    assert (code, done.returncode) == (0, 1) and "A951" in done.stderr
+    assert (code, done.returncode) == (0, 1)
+    assert "A951" in done.stderr
 
 
 def test_results_that_differ_in_more_than_the_name_have_no_form() -> None:
     alike = twins._form({"a": "x-1", "n": ["x-1-h1"]}, {"a": "x-2", "n": ["x-2-h2"]}, (("h1", "x-1"), ("h2", "x-2")))
-    assert alike and alike.filled(("h3", "x-3")) == {"a": "x-3", "n": ["x-3-h3"]}
+    assert alike
+    assert alike.filled(("h3", "x-3")) == {"a": "x-3", "n": ["x-3-h3"]}
     words = ("x-1",), ("x-2",)
     for left, right in (("x-1-aa", "x-2-bb"), ("x-1", "x-1-x-2"), (1, 2), (1, True), ({"x-1": 1}, {"x-2": 1})):
         assert twins._form({"a": left}, {"a": right}, words) is None

@@ -87,8 +87,10 @@ def forms(one: Object, first: Augmented, two: Object, second: Augmented) -> Form
     if not own or len(sizes) > 1 or len(first.plans) != 1 or name(one) == name(two):
         return None
     words = _words(first.plans[0]), _words(second.plans[0])
-    pairs = zip((*first.changes, *first.added), (*second.changes, *second.added), strict=True)
-    found = [_form(left.data, right.data, words) for left, right in pairs]
+    left, right = (
+        [*(each.data for each in result.changes), *(each.data for each in result.added)] for result in (first, second)
+    )
+    found = [_form(*pair, words) for pair in zip(left, right, strict=True)]
     known = tuple(each for each in found if each)
     split = len(first.changes)
     return Forms(known[:split], known[split:], first.plans[0]) if len(known) == len(found) else None

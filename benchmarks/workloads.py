@@ -121,6 +121,75 @@ def chart(folder: Path, pods: int) -> dict[str, str]:
     return {"chart": str(folder / "chart"), "policy": str(folder / "policy.yaml"), "topology": topology}
 
 
+def many_rules(folder: Path, number: int) -> str:
+    """A policy with so many rules, of which the last one places the pods of the chart."""
+    rules = "".join(
+        f"  - match: {{kind: Pod, name: other-{each}}}\n    gang: {{queue: lab}}\n" for each in range(number - 1)
+    )
+    path = folder / "rules.yaml"
+    path.write_text(POLICY.replace("  rules:\n", f"  rules:\n{rules}"), encoding="utf-8")
+    return str(path)
+
+
+JOBSET = """\
+---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: train
+  annotations: {bayplan.dev/placement: required=rack, bayplan.dev/queue: research}
+spec:
+  replicatedJobs:
+  - name: worker
+    replicas: 1
+    template:
+      spec:
+        parallelism: 16
+        completions: 16
+        completionMode: Indexed
+        template:
+          spec:
+            restartPolicy: Never
+            containers:
+            - name: main
+              image: nvcr.io/nvidia/pytorch:25.08-py3
+              resources: {limits: {nvidia.com/gpu: 4}}
+"""
+
+SETTINGS = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: settings-{number}, namespace: ml}}
+data: {{key: value-{number}}}
+"""
+
+WORKER = """\
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: worker-{number}
+  namespace: ml
+  labels: {{kai.scheduler/queue: research}}
+spec:
+  schedulerName: kai-scheduler
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: nvcr.io/nvidia/pytorch:25.08-py3
+    resources: {{limits: {{nvidia.com/gpu: 4}}}}
+"""
+
+
+def objects(folder: Path, number: int) -> str:
+    """Manifests of so many objects: a pod for each nine ConfigMaps."""
+    path = folder / f"objects-{number}.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines((SETTINGS if each % 10 else WORKER).format(number=each) for each in range(number))
+    return str(path)
+
+
 FUNCTION = """\
 apiVersion: bayplan.dev/v1alpha1
 kind: ExpandWorkflows

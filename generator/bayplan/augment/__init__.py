@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan import fabrics, formats, pipeline
+from bayplan.augment import twins
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
 from bayplan.backends import BACKENDS
 from bayplan.backends import existing as backends_existing
@@ -215,8 +216,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     if target.value is None:
         return Outcome(None, findings), origins
     cluster = cluster_of(request, topology.value, target.value)
-    plans: Plans = {}
-    results = [_placed(each, request, cluster, plans) for each in picked.value]
+    results = list(_all_placed(picked.value, request, cluster))
     findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
@@ -230,6 +230,24 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     )
     findings += tuple(unused(Given(request.queue), (plan.workflow for plan in whole.plans), "workload"))
     return Outcome(None if has_errors(findings) else whole, findings), origins
+
+
+def _all_placed(picked: Iterable[Selected], request: AugmentRequest, cluster: Cluster) -> Iterator[Outcome[Augmented]]:
+    """All workloads. Of those that differ only in their name, two show what the results of the others are."""
+    plans: Plans = {}
+    first: dict[Any, tuple[Object, Augmented]] = {}
+    known: dict[Any, twins.Forms | None] = {}
+    for each in picked:
+        key, one = twins.key(each), each.templates.object
+        shared = known.get(key)
+        outcome = Outcome(twins.filled(shared, one, cluster.objects)) if shared else Outcome[Augmented](None)
+        if outcome.value is None:
+            outcome = _placed(each, request, cluster, plans)
+            if key and outcome.value and key in first and key not in known:
+                known[key] = None if outcome.diagnostics else twins.forms(*first[key], one, outcome.value)
+            elif key and outcome.value:
+                first.setdefault(key, (one, outcome.value))
+        yield outcome
 
 
 def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Augmented]:

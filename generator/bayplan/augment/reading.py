@@ -38,6 +38,7 @@ from bayplan.kube.objects import (
 )
 from bayplan.kube.pod import APART, EXCLUSIVE, REQUIRED, WHOLE_NODE
 from bayplan.kube.workloads import REFUSED, WORKLOADS
+from bayplan.kube.workloads.parts import autoscalers, related
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.manifest import Object, Shape, Workload
 from bayplan.model.plan import MOST_GANGS, ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
@@ -125,7 +126,7 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
     """The pods with what they request, and all objects with those that Grove makes."""
     pods: list[PodsFound] = []
     wrong: list[Diagnostic] = []
-    objects = list(request.objects)
+    objects, near = list(request.objects), related(request.objects)
     for one in request.objects:
         if _is_helper(one):
             continue
@@ -134,9 +135,9 @@ def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], l
         elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
             continue  # it counts as an occupant
         elif (group(one), kind(one)) in WORKLOADS:
-            copies, scaled = _copies(one), _scaled(one, request.objects)
-            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, request.objects)
-            templates = (None if has_errors(read.diagnostics) else read.value) or _lenient(scaled, request.objects)
+            copies, scaled = _copies(one), _scaled(one, near)
+            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, near)
+            templates = (None if has_errors(read.diagnostics) else read.value) or _lenient(scaled, near)
             templates = templates._replace(gangs=copies) if templates and copies else templates
             if templates and grove.is_grove(one):
                 cliques, groups = grove.made(scaled, request.objects, cluster.topology)
@@ -277,15 +278,8 @@ def _scaled(one: Object, objects: Sequence[Object]) -> Object:
     """The workload with the fewest copies that its autoscaler keeps, if it states no number of them."""
     if get(one.data, "spec", "replicas") is not None:
         return one
-    for each in objects:
-        target = mapping(each.data, "spec", "scaleTargetRef")
-        if kind(each) == "HorizontalPodAutoscaler" and (text(target, "kind"), text(target, "name")) == (
-            kind(one),
-            name(one),
-        ):
-            least = get(each.data, "spec", "minReplicas")
-            return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "replicas": least or 1}})
-    return one
+    least = next((get(each.data, "spec", "minReplicas") or 1 for each in autoscalers(one, objects)), None)
+    return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "replicas": least}}) if least else one
 
 
 def _copies(one: Object) -> int:

@@ -76,7 +76,8 @@ def without_annotations(data: Mapping[str, Any], names: Container[str]) -> Mappi
 
 def api_group(data: Any) -> str:
     """`scheduling.run.ai` of an object of `scheduling.run.ai/v2`; empty for the core group."""
-    return text(data, "apiVersion").rpartition("/")[0]
+    version = data.get("apiVersion") if isinstance(data, dict) else None
+    return version.rpartition("/")[0] if isinstance(version, str) else ""
 
 
 def is_kind(data: Any, group: str, kind: str) -> bool:

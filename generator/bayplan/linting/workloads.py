@@ -12,7 +12,7 @@ from bayplan.kube import validation
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.claims import allowed_pools
-from bayplan.linting.objects import LintContext
+from bayplan.linting.objects import LintContext, grouped
 from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.workflows.torchx.marks import broken_variables
@@ -237,9 +237,10 @@ def check_hami(context: LintContext) -> Iterator[Diagnostic]:
     """M815, M870 to M881: requests and annotations of pods with HAMi's cards."""
     for template in context.templates:
         yield from _hami(template, context)
+    owned = grouped(lambda each: each.object.route, (each for each in context.templates if each.owned))
     for one in context.objects:
         notes = mapping(one.data, "metadata", "annotations")
-        below = [each for each in context.templates if each.object is one and each.owned]
+        below = owned.get(one.route, ())
         for key in POLICIES:
             if key in notes and below and not any(key in each.annotations for each in below):
                 message = f"HAMi ignores {key} on {title(one)}: it reads this annotation only on pods"

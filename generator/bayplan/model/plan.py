@@ -1,5 +1,6 @@
 """A workflow bound to a cluster: names, pools and ranks of every group instance, without terms of a scheduler."""
 
+from binascii import crc32
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Route
@@ -226,6 +227,11 @@ def walk(unit: Unit) -> Iterator[Unit]:
     for units in unit.groups:
         for member in units.members:
             yield from walk(member)
+
+
+def name_hash(plan: Plan, gang: GangPlan) -> str:
+    """A hash that tells a gang from others of the same name."""
+    return f"{crc32('/'.join((plan.namespace, plan.workflow.name, gang.name)).encode()):08x}"
 
 
 def all_pods(unit: Unit) -> Iterator[Pods]:

@@ -7,7 +7,8 @@ reads back every result. `edited` takes edits. It has no result if they need mor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
@@ -48,7 +49,7 @@ def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
 
     Tasks are (text, old data, new data). It reads the results back together.
     """
-    drafts = [text if same(old, new) else next(_attempts(text, old, new), "") for text, old, new in tasks]
+    drafts = list(_drafts(tasks))
     data = _data_of_all(drafts) if len(drafts) > 1 else None
     if data is None:
         data = [_NOTHING if draft is task[0] else _data(draft) for draft, task in zip(drafts, tasks, strict=True)]
@@ -56,6 +57,60 @@ def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
         draft if draft is text or same(read, new) else _retried(text, old, new)
         for draft, read, (text, old, new) in zip(drafts, data, tasks, strict=True)
     ]
+
+
+def _drafts(tasks: Iterable[tuple[str, Any, Any]]) -> Iterator[str]:
+    """The text of each task with the smallest edits. Objects that differ only in their names get the same edits."""
+    known: dict[tuple[str, ...], str] = {}
+    for text, old, new in tasks:
+        if same(old, new):
+            yield text
+            continue
+        names = _names(new)
+        key = _with_holes(text, names), *("0" * len(each) for each in names)
+        draft = known.get(key) if names else None
+        if draft is None:
+            draft = next(_attempts(text, old, new), "")
+            known[key] = _with_holes(draft, names)
+        else:
+            for hole, name in zip(_HOLES, names, strict=False):
+                draft = draft.replace(hole, name)
+        yield draft
+
+
+_HOLES = tuple(f"\0{chr(0xE000 + number)}" for number in range(10))
+"""In place of names. No YAML has NUL, and no name has the other characters."""
+
+_PLAIN = re.compile("[a-z][a-z0-9]*-[-a-z0-9]*[a-z0-9]")
+"""Names that never need quotes."""
+
+
+def _names(data: Any) -> list[str]:
+    """The name of an object, and its strings that begin with it, the longest first. Empty if one may need quotes."""
+    metadata = data.get("metadata") if isinstance(data, Mapping) else None
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(name, str) or not _PLAIN.fullmatch(name):
+        return []
+    found = {*filter(_PLAIN.fullmatch, _beginning(data, name))}
+    return sorted(found, key=lambda each: (-len(each), each))[: len(_HOLES)] if name in found else []
+
+
+def _beginning(data: Any, name: str) -> Iterator[str]:
+    if isinstance(data, str):
+        if data.startswith(name):
+            yield data
+    elif isinstance(data, Mapping):
+        for each in data.values():
+            yield from _beginning(each, name)
+    elif isinstance(data, list):
+        for each in data:
+            yield from _beginning(each, name)
+
+
+def _with_holes(text: str, names: Sequence[str]) -> str:
+    for hole, name in zip(_HOLES, names, strict=False):
+        text = text.replace(name, hole)
+    return text
 
 
 def same(left: Any, right: Any) -> bool:

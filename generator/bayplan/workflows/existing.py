@@ -11,7 +11,7 @@ from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube import grove, workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
-from bayplan.kube.workloads.parts import APART
+from bayplan.kube.workloads.parts import APART, related
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
@@ -33,7 +33,8 @@ class Selected(NamedTuple):
     """A workload to place, as a Workflow with one gang.
 
     `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs.
+    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs. `rule`:
+    the index of its policy rule.
     """
 
     templates: WorkloadTemplates
@@ -41,6 +42,7 @@ class Selected(NamedTuple):
     origins: Mapping[Route, Route]
     adopt: bool = False
     apart: tuple[Diagnostic, ...] = ()
+    rule: int | None = None
 
 
 class GroupPart(NamedTuple):
@@ -226,11 +228,12 @@ def select(
     selected: list[Selected] = []
     reported: list[Diagnostic] = []
     matches: list[tuple[Object, tuple[int, ...]]] = []
+    index, beside = requests.indexed(policy or Policy()), related(objects)
     for one in objects:
-        rules = requests.matching(one, policy, namespace) if policy else ()
+        rules = requests.matching(one, index, namespace)
         matches.append((one, rules))
         if rules or requests.first_annotation(one):
-            outcome = _selected(one, objects, policy, rules[0] if rules else None, hooks)
+            outcome = _selected(one, beside, policy, rules[0] if rules else None, hooks)
             reported += outcome.diagnostics
             selected += [outcome.value] if outcome.value else []
         elif (group(one), kind(one)) in workloads.WORKLOADS:
@@ -240,10 +243,10 @@ def select(
 
 
 def _selected(
-    one: Object, objects: Sequence[Object], policy: Policy | None, rule: int | None, hooks: bool
+    one: Object, beside: Sequence[Object], policy: Policy | None, rule: int | None, hooks: bool
 ) -> Outcome[Selected]:
     annotations, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
-    templates = workloads.read(one, objects)
+    templates = workloads.read(one, beside)
     apart = tuple(each for each in templates.diagnostics if each.code == APART)
     reported = (*annotations.diagnostics, *early, *(each for each in templates.diagnostics if each.code != APART))
     if has_errors(reported) or annotations.value is None or templates.value is None or templates.value.idle:
@@ -253,7 +256,7 @@ def _selected(
         return Outcome(None, (*reported, *left.diagnostics))
     request = placement_request(left.value, policy, rule, annotations.value)
     built = build(left.value, request.value) if request.value else Outcome[Selected](None)
-    selected = built.value._replace(apart=apart) if built.value else None
+    selected = built.value._replace(apart=apart, rule=rule) if built.value else None
     return Outcome(selected, (*reported, *request.diagnostics, *built.diagnostics))
 
 

@@ -291,9 +291,31 @@ def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()
 # Matching the rules of a policy with workloads.
 
 
-def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
+class Rules(NamedTuple):
+    """The rules of a policy, and which of them may match an object: those of its kind and name, and all others."""
+
+    policy: Policy
+    plain: Mapping[tuple[str, str], Sequence[int]]
+    others: Sequence[int]
+
+
+def indexed(policy: Policy) -> Rules:
+    """An index, with which a policy may have a rule for each object."""
+    plain: dict[tuple[str, str], list[int]] = {}
+    others: list[int] = []
+    for index, rule in enumerate(policy.rules):
+        named = not any(map(_MAGIC.__contains__, rule.match.kind + rule.match.name))
+        (plain.setdefault((rule.match.kind, rule.match.name), []) if named else others).append(index)
+    return Rules(policy, plain, others)
+
+
+_MAGIC = frozenset("*?[")
+
+
+def matching(one: Object, rules: Rules, where: str) -> tuple[int, ...]:
     """The indices of the rules that match. `where`: the namespace of objects without one."""
-    return tuple(index for index, rule in enumerate(policy.rules) if matches(rule, one, where))
+    possible = sorted((*rules.plain.get((kind(one), name(one)), ()), *rules.others))
+    return tuple(index for index in possible if matches(rules.policy.rules[index], one, where))
 
 
 def matches(rule: Rule, one: Object, where: str) -> bool:

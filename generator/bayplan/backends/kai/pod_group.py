@@ -6,7 +6,6 @@ leaf have a minMember, and a group in between has none.
 
 from __future__ import annotations
 
-from binascii import crc32
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -24,6 +23,7 @@ from bayplan.model.plan import (
     all_pods,
     gang_queue,
     minimum,
+    name_hash,
     once,
     plan_queues,
     queue_route,
@@ -171,8 +171,7 @@ def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
     """KAI up to 0.17 identifies PodGroups only by name, over all namespaces (KAI#2095); a hash makes names unique."""
     if target.since("kai", "0.18"):
         return gang.name
-    whole = "/".join((plan.namespace, plan.workflow.name, gang.name))
-    return f"{gang.name}-{crc32(whole.encode()):08x}"
+    return f"{gang.name}-{name_hash(plan, gang)}"
 
 
 def preemptibility(gang: GangPlan) -> dict[str, str]:

@@ -568,6 +568,8 @@ def parse_layers(value: str) -> list[tuple[str, int]] | None:
 def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
     """M744: level names that are too long for workloads. M754: levels that no Topology has, or in the wrong order."""
     named = _named_levels(context)
+    if not named:
+        return
     known = {label for levels in context.level_lists for label in levels}
     for key, label in named:
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):

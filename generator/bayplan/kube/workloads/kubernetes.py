@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text, title
+from bayplan.kube.objects import get, items, mapping, number_in, text, title
 from bayplan.kube.templates import amount, of_replicated_job
-from bayplan.kube.workloads.parts import Objects, numbered, one_by_one, slot, templates
+from bayplan.kube.workloads.parts import Objects, autoscalers, numbered, one_by_one, slot, templates
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
@@ -20,12 +20,10 @@ def stateful_set(one: Object, beside: Objects) -> Outcome[WorkloadTemplates]:
 
 def _scaled(one: Object, beside: Objects) -> Iterator[Diagnostic]:
     """W506: an autoscaler may add replicas."""
-    own = (kind(one), name(one), namespace(one))
     replicas = number_in(one.data, "spec", "replicas") if "replicas" in mapping(one.data, "spec") else 1
-    for each in (each for each in beside if kind(each) == "HorizontalPodAutoscaler"):
-        target, most = mapping(each.data, "spec", "scaleTargetRef"), number_in(each.data, "spec", "maxReplicas")
-        aims = (target.get("kind"), target.get("name"), namespace(each)) == own
-        if aims and most is not None and replicas is not None and most > replicas:
+    for each in autoscalers(one, beside):
+        most = number_in(each.data, "spec", "maxReplicas")
+        if most is not None and replicas is not None and most > replicas:
             message = f"{title(each)} adds replicas up to {most} to {title(one)}, but the plan has only its {replicas}"
             hint = f"lower it, or keep room for {most - replicas} more"
             yield warning("W506", (*each.route, "spec", "maxReplicas"), message, hint=hint)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import shorten
-from bayplan.kube.objects import get, items, name, named, number_in, text, title
+from bayplan.kube.objects import get, items, kind, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import Amount, amount
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
@@ -74,6 +74,23 @@ def _bad_count(one: Object, path: Path) -> Route:
 def _wrong(one: Object, path: Path) -> bool:
     number = number_in(one.data, *path)
     return get(one.data, *path) is not None and (number is None or number < 0)
+
+
+RELATED = ("HorizontalPodAutoscaler", "TrainingRuntime", "ClusterTrainingRuntime", "TrainJob")
+
+
+def related(objects: Objects) -> Objects:
+    """The objects that readers of other objects look at."""
+    return tuple(each for each in objects if kind(each) in RELATED)
+
+
+def autoscalers(one: Object, beside: Objects) -> Iterator[Object]:
+    """The HorizontalPodAutoscalers of a workload."""
+    for each in beside:
+        if kind(each) == "HorizontalPodAutoscaler" and namespace(each) == namespace(one):
+            target = get(each.data, "spec", "scaleTargetRef")
+            if (text(target, "kind"), text(target, "name")) == (kind(one), name(one)):
+                yield each
 
 
 APART = "W512"

@@ -5,6 +5,7 @@ manifests as Flux builds them, and the commands of the CI job.
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 import shutil

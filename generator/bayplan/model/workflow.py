@@ -244,7 +244,7 @@ def has_own_fields(pods: PodSet) -> bool:
 
 
 def words(container: PodSet | Container) -> list[tuple[Route, str]]:
-    """The texts in which Kubernetes replaces `$(NAME)`, with their routes in the container."""
+    """The strings in which Kubernetes replaces `$(NAME)`, with their routes in the container."""
     arguments = (("command", container.command), ("args", container.args))
     found: list[tuple[Route, str]] = [((key, n), word) for key, some in arguments for n, word in enumerate(some)]
     return [*found, *((("env", name), value) for name, value in texts(container.env).items())]

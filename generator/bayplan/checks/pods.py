@@ -31,7 +31,7 @@ from bayplan.kube.pod import (
 from bayplan.kube.ranks import OWN, REFERENCE
 from bayplan.model.encoding import encode
 from bayplan.model.plan import GANG_COUNT, GANG_INDEX
-from bayplan.model.workflow import Container, EnvFrom, Place, PodSet, Variable, Volume, Workflow, pod_sets, texts
+from bayplan.model.workflow import Container, EnvFrom, Place, PodSet, Variable, Volume, Workflow, pod_sets, words
 from bayplan.schemas import is_dns_subdomain
 
 SOURCES = ("claim", "ephemeral", "hostPath", "emptyDir", "configMap", "secret", "projected", "nfs", "csi")
@@ -336,10 +336,7 @@ def _missing(each: Container, at: Route, place: Place) -> Iterator[Diagnostic]:
     pods, gang = place.pods, place.owner.gang
     given = {*(gang.rows[0] if gang.rows else ()), *((GANG_INDEX, GANG_COUNT) if gang.replicas > 1 else ())}
     main = {*pods.env, *OWN} - given - each.env.keys() - {"JOB_COMPLETION_INDEX"}
-    words: list[tuple[str, Route]] = [(word, ("command", n)) for n, word in enumerate(each.command)]
-    words += [(word, ("args", n)) for n, word in enumerate(each.args)]
-    words += [(value, ("env", name)) for name, value in texts(each.env).items()]
-    for word, route in words if not each.env_from else ():
+    for route, word in words(each) if not each.env_from else ():
         for name in dict.fromkeys(found[1] for found in REFERENCE.finditer(word) if found[1] in main):
             message = f'nothing sets {name} in container "{each.name}", so it gets the text "$({name})"'
             hint = f"add {name} to `env` of the container" if name in pods.env else "read it in the main container"

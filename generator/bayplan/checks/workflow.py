@@ -33,7 +33,7 @@ from bayplan.model.workflow import (
     pod_sets,
     pod_sets_of,
     serves,
-    texts,
+    words,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -93,10 +93,7 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
         return
     columns = [*gang.rows[0]]
     known = {*columns, *spec.env, *OWN}
-    words: list[tuple[str, Route]] = [(word, ("command", n)) for n, word in enumerate(spec.command)]
-    words += [(word, ("args", n)) for n, word in enumerate(spec.args)]
-    words += [(value, ("env", name)) for name, value in texts(spec.env).items()]
-    for text, route in words:
+    for route, text in words(spec):
         for name in dict.fromkeys(found[1] or "" for found in REFERENCE.finditer(text)):
             ours = name in known or name.startswith(OWN_PREFIXES) or any(f"$({name})" in each for each in gang.hosts)
             capitals = name == name.upper() or name.upper() in map(str.upper, columns)
@@ -127,18 +124,16 @@ def _unread(place: Place) -> Iterator[Diagnostic]:
     containers: list[tuple[PodSet | Container, Route]] = [(spec, ())]
     containers += [(each, (key, number)) for key, some in beside for number, each in enumerate(some)]
     for each, route in containers:
-        words: list[tuple[str, int | str, str]] = [("command", n, word) for n, word in enumerate(each.command)]
-        words += [("args", n, word) for n, word in enumerate(each.args)]
-        if not each.command or any(word.rpartition("/")[2] in _SHELLS or _SCRIPT.fullmatch(word) for *_, word in words):
-            words = []
-        words = [found for found in words if not re.search(r"\s", found[2])]
-        words += [("env", name, value) for name, value in texts(each.env).items()]
-        for key, at, text in words:
+        arguments = (*each.command, *each.args)
+        replaced = any(word.rpartition("/")[2] in _SHELLS or _SCRIPT.fullmatch(word) for word in arguments)
+        for inside, text in words(each):
+            if inside[0] != "env" and (replaced or not each.command or re.search(r"\s", text)):
+                continue
             for found in _OF_A_SHELL.finditer(text):
                 name = found[1] or found[2]
                 if name in names:
                     message = f'no shell reads this, so the program gets the text "{found[0]}"'
-                    yield warning("W394", (*place.route, *route, key, at), message, hint=f"write $({name})")
+                    yield warning("W394", (*place.route, *route, *inside), message, hint=f"write $({name})")
                     break
         for text, inside in _fixed(each) if columns or copies else ():
             for name in dict.fromkeys(
@@ -501,7 +496,7 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 
 
 def _texts(pods: PodSet) -> Iterator[str]:
-    yield from (*pods.command, *pods.args, *texts(pods.env).values())
+    yield from (text for _, text in words(pods))
     yield from (held for held in pods.files.values() if isinstance(held, str))
 
 

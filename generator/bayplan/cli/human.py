@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 
@@ -36,7 +37,7 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     if COMPLETE in os.environ:
         from bayplan.cli import completion  # noqa: F401  # registers what bash needs
     try:
-        parsed: Arguments | int = program().main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
+        parsed: Arguments | int = program().main(list(argv), called(), complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
         text = io.StringIO()
         vars(wrong)["message"] = escape(wrong.message)
@@ -48,6 +49,11 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     except SystemExit as end:  # after completions
         return int(end.code or 0)
     return parsed
+
+
+def called() -> str:
+    """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
+    return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
 
 
 def program() -> click.Group:
@@ -154,3 +160,23 @@ def _values(value: Any) -> tuple[str, ...]:
     if value is True:
         return ("",)
     return tuple(value) if isinstance(value, tuple) else (value,)
+
+
+# Completion for kubectl. That of shells is in completion.py.
+
+FILES, NO_FILES = 0, 4
+"""Directives of Cobra: what the shell completes in addition (cobra 1.9, `completions.go`, ShellCompDirective)."""
+
+
+def for_kubectl(argv: Sequence[str]) -> int:
+    """`kubectl_complete-bayplan`: the completions of the last word, each with its description, and a directive.
+
+    Source: kubectl 1.34, pkg/cmd/plugin/plugin_completion.go, `pluginCompletion`.
+    """
+    from click.shell_completion import ShellComplete
+
+    *words, last = argv or [""]
+    found = ShellComplete(program(), {}, PROGRAM, COMPLETE).get_completions(words, last)
+    lines = [f"{each.value}\t{each.help or ''}".rstrip() for each in found if each.type == "plain"]
+    directive = FILES if any(each.type != "plain" for each in found) else NO_FILES
+    return int(bool(output.write(f"{line}\n" for line in (*lines, f":{directive}"))))

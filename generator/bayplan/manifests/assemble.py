@@ -143,8 +143,10 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     if gang.copies > 1 and gang.gang.rows:
         from bayplan.manifests import matrix
 
-        parts = combine(parts, matrix.mounted(gang))
-        behind = started((*command, *spec.args), parts.env, matrix.shell(gang), gang.columns, (GANG_INDEX, GANG_COUNT))
+        number = len(matrix.tables(gang))
+        parts = combine(parts, matrix.mounted(gang, number))
+        setting = matrix.shell(number)
+        behind = started((*command, *spec.args), parts.env, setting, gang.columns, (GANG_INDEX, GANG_COUNT))
     elif refer((*spec.command, *spec.args, *(each.get("value") for each in parts.env)), values):
         behind = started((*spec.command, *spec.args), parts.env, exports(values), values)
     else:

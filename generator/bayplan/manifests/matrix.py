@@ -20,7 +20,7 @@ FOLDER, FILE = "/etc/matrix", "rows.sh"
 
 def config_maps(plan: Plan, gang: GangPlan) -> Iterator[Manifest]:
     """The table: as few ConfigMaps as hold it. Their names have a dot, which no name of a gang or podSet has."""
-    for number, data in enumerate(_tables(gang)):
+    for number, data in enumerate(tables(gang)):
         yield {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -29,9 +29,9 @@ def config_maps(plan: Plan, gang: GangPlan) -> Iterator[Manifest]:
         }
 
 
-def mounted(gang: GangPlan) -> PodParts:
-    """The table in a pod."""
-    names = [_name(gang, number) for number, _ in enumerate(_tables(gang))]
+def mounted(gang: GangPlan, number: int) -> PodParts:
+    """The table, which is in so many ConfigMaps, in a pod."""
+    names = [_name(gang, each) for each in range(number)]
     several = {"projected": {"sources": [{"configMap": {"name": name}} for name in names]}}
     source = several if len(names) > 1 else {"configMap": {"name": names[0]}}
     return PodParts(
@@ -40,12 +40,13 @@ def mounted(gang: GangPlan) -> PodParts:
     )
 
 
-def shell(gang: GangPlan) -> str:
+def shell(number: int) -> str:
     """What sets the variables: in all files but one, no row has the index of the pod."""
-    return "\n".join(f". {FOLDER}/{_file(number)}" for number, _ in enumerate(_tables(gang)))
+    return "\n".join(f". {FOLDER}/{_file(each)}" for each in range(number))
 
 
-def _tables(gang: GangPlan) -> Sequence[str]:
+def tables(gang: GangPlan) -> Sequence[str]:
+    """The data of each ConfigMap."""
     return table_of_rows(INDEX_VARIABLE, gang.gang.rows, CONFIG_MAP_LIMIT)
 
 

@@ -243,6 +243,13 @@ def has_own_fields(pods: PodSet) -> bool:
     return bool(pods.volumes or pods.env_from or probes or beside or own) or len(texts(pods.env)) < len(pods.env)
 
 
+def words(container: PodSet | Container) -> list[tuple[Route, str]]:
+    """The texts in which Kubernetes replaces `$(NAME)`, with their routes in the container."""
+    arguments = (("command", container.command), ("args", container.args))
+    found: list[tuple[Route, str]] = [((key, n), word) for key, some in arguments for n, word in enumerate(some)]
+    return [*found, *((("env", name), value) for name, value in texts(container.env).items())]
+
+
 def _groups(data: list[Any]) -> tuple[Any, ...]:
     """Groups in a group."""
     return tuple(decode(Group, each) for each in data)

@@ -42,6 +42,7 @@ from bayplan.model.workflow import (
     serves,
     texts,
     varies,
+    words,
 )
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
@@ -60,7 +61,7 @@ MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR")
 ITSELF = ("localhost", "127.0.0.1", "::1")
 
 
-def words(spec: PodSet) -> str:
+def torchrun(spec: PodSet) -> str:
     """The command of a podSet; empty where it does not start torchrun."""
     text = " ".join((*spec.command, *spec.args))
     return text if any(each in text for each in STARTERS) else ""
@@ -68,14 +69,14 @@ def words(spec: PodSet) -> str:
 
 def elastic(spec: PodSet, least: int) -> bool:
     """Whether torchrun finds its peers by itself and may start with that few nodes."""
-    text = words(spec)
+    text = torchrun(spec)
     nodes = re.search(NODES, text)
     return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
 
 
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
     """W587. One node: the pods work separately. As many nodes as replicas: the podSet has a rendezvous of its own."""
-    match = re.search(NODES, words(pods.spec))
+    match = re.search(NODES, torchrun(pods.spec))
     total = pods.ranks.nodes if pods.ranks else 0
     if not match or int(match[2]) == 1:
         return
@@ -88,7 +89,7 @@ def _nodes(pods: Pods) -> Iterator[Diagnostic]:
 
 
 def _processes(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    match = re.search(PROCESSES, words(pods.spec))
+    match = re.search(PROCESSES, torchrun(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
     if match and cards and int(match[1]) > cards:
         message = f"torchrun starts {match[1]} processes on each node, but a pod has {count(cards, 'GPU')}"
@@ -250,10 +251,7 @@ def _hostfiles(shape: Shape) -> Iterator[Diagnostic]:
     gangs = (gang for each in shape.workloads if each.kind != MPIJOB for gang in each.gangs)
     for pods in once(each for gang in gangs for each in all_pods(gang.root)):
         spec = pods.spec
-        words: list[tuple[str, str | int, str]] = [("command", n, each) for n, each in enumerate(spec.command)]
-        words += [("args", n, each) for n, each in enumerate(spec.args)]
-        words += [("env", name, each) for name, each in texts(spec.env).items()]
-        at = next(((field, key) for field, key, each in words if HOSTFILE in each), None)
+        at = next((route for route, word in words(spec) if HOSTFILE in word), None)
         own = any(f"{HOSTFILE}/".startswith(f"{path}/") for path in (*spec.files, *spec.volumes))
         if at and not own and "/etc/mpi" not in repr(spec.template):
             message = f'podSet "{spec.name}" reads {HOSTFILE}, which is only in the pods of an MPIJob'

@@ -56,7 +56,7 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
     capacity = ["capacity", "-t", hall(folder, 100_000)]
     return [
         Row("--version", ["--version"], "x", 1.2, 99),
-        Row("--help", ["--help"], "x", 4.5, 99),
+        Row("--help", ["--help"], "x", 3, 99),
         Row("render 64 pods, proven", example, "x", 4.5, 99),
         Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),

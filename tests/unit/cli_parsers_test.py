@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayplan.cli import human
 from bayplan.cli import run as fast
-from bayplan.cli.commands import COMMANDS
+from bayplan.cli.commands import COMMANDS, overview
 from bayplan.cli.options import Arguments, Command
 
 WORDS = [
@@ -117,6 +117,11 @@ def test_every_command_is_in_the_help_and_none_that_is_not_there(capsys: pytest.
         commands = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0]
         listed |= {f"{prefix} {line.split()[0]}".strip() for line in commands.splitlines()}
     assert listed - set(human.GROUPS) == {each.name for each in COMMANDS}
+
+
+def test_the_overview_is_the_help_of_click(capsys: pytest.CaptureFixture[str]) -> None:
+    assert human.parse(["--help"]) == 0
+    assert overview() == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("each", COMMANDS, ids=lambda each: each.name)

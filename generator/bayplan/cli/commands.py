@@ -448,3 +448,16 @@ COMMANDS = (
     ),
 )
 """Every command."""
+
+
+def overview() -> str:
+    """What `bayplan --help` prints, as click makes it of the same table. click takes longer to load than all of it."""
+    rows = {}
+    for command in COMMANDS:
+        name = command.name.split(" ")[0]
+        rows[name] = GROUPS.get(name, command.summary)
+    width = max(map(len, rows))
+    lines = [f"  {name:{width}}  {summary}" for name, summary in rows.items()]
+    options = ("  --version  Show the version and exit.", "  --help     Show this message and exit.")
+    usage = f"Usage: {PROGRAM} [OPTIONS] COMMAND [ARGS]..."
+    return "\n".join((usage, "", f"  {ABOUT}", "", "Options:", *options, "", "Commands:", *lines, "", f"  {EXITS}", ""))

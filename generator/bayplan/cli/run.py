@@ -71,8 +71,10 @@ def _guarded_call(work: Callable[[], int]) -> int:
 
 def _dispatch(argv: Sequence[str]) -> int:
     """Uses the fast parser, or click if the fast parser does not understand the command line."""
-    from bayplan.cli.commands import COMMANDS
+    from bayplan.cli.commands import COMMANDS, COMPLETE
 
+    if list(argv) == ["--help"] and COMPLETE not in os.environ:
+        return _help()
     command = find(argv, COMMANDS)
     parsed = parse(*command) if command else None
     if parsed is not None:
@@ -81,6 +83,20 @@ def _dispatch(argv: Sequence[str]) -> int:
 
     by_click = human.parse(argv)
     return by_click if isinstance(by_click, int) else execute(by_click)
+
+
+def _help() -> int:
+    """Prints the overview of all commands."""
+    from bayplan.cli import output
+    from bayplan.cli.commands import overview
+
+    failed = output.write([overview()])
+    if not failed:
+        return 0
+    from bayplan.cli.finish import finish
+    from bayplan.report import Batch
+
+    return finish(Arguments(Command("", "", ""), (), {}), [Batch(failed)])
 
 
 LIMIT = "BAYPLAN_LIMIT"

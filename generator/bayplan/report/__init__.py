@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Route
+from bayplan.core.typing import TYPE_CHECKING
 from bayplan.core.values import NamedTuple
-from bayplan.text.document import Document
+
+if TYPE_CHECKING:
+    from bayplan.text.document import Document
 
 FORMATS = ("text", "json", "github", "sarif", "gitlab")
 """The formats of a report."""

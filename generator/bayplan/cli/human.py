@@ -16,7 +16,7 @@ from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 from bayplan.core.typing import Any
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""

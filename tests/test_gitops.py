@@ -5,7 +5,6 @@ manifests as Flux builds them, and the commands of the CI job.
 from __future__ import annotations
 
 import fnmatch
-import json
 import os
 import re
 import shutil
@@ -290,21 +289,6 @@ def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
     assert subprocess.run(words, env=env, check=False).returncode == 0
     there = {each["id"] for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
     assert {each["id"] for each in yaml.safe_load(config)["repos"][0]["hooks"]} == there
-
-
-def test_the_commands_of_the_ci_job(tmp_path: Path) -> None:
-    steps = yaml.safe_load(blocks("check-manifests-in-ci.md")[0])["jobs"]["manifests"]["steps"]
-    commands = [each["run"] for each in steps if each.get("run", "").startswith("bayplan")]
-    env = prepare(tmp_path)
-    folder = tmp_path / "work" / "examples" / "project"
-    done = [subprocess.run(["bash", "-ec", each], cwd=folder, env=env, stderr=-1, stdout=-1) for each in commands]
-    assert [each.returncode for each in done] == [1, 0]
-    assert done[0].stderr.startswith(b"::error file=.bayplan-generated,title=O805 ")
-    (upload,) = (each["with"]["sarif_file"] for each in steps if "upload-sarif" in each.get("uses", ""))
-    log = json.loads((folder / upload).read_text())
-    assert log["version"] == "2.1.0"
-    uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in log["runs"][0]["results"]]
-    assert "examples/project/manifests/probe/20-jobset-probe.yaml" in uris
 
 
 @pytest.mark.parametrize("page", ["render-in-argo-cd.md", "sync-with-argo-cd.md", "sync-with-flux.md"])

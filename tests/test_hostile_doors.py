@@ -305,9 +305,9 @@ def test_the_name_of_a_file_outside(words: str, tmp_path: Path) -> None:
 
 
 def same_comments(path: Path) -> str:
-    """The first line of a file that readers read alike."""
+    """The second line of a file that readers read alike. The first is for editors."""
     same_for_all(path.read_text("utf-8"))
-    return path.read_text("utf-8").partition("\n")[0]
+    return path.read_text("utf-8").splitlines()[1]
 
 
 @pytest.mark.parametrize("name", [each for each in NAMES if "/" not in each and each.isprintable()])
@@ -476,7 +476,7 @@ def test_a_topology(tmp_path: Path) -> None:
 # Reports and completions.
 
 
-@pytest.mark.parametrize("form", ["json", "github", "sarif"])
+@pytest.mark.parametrize("form", ["json", "github", "sarif", "gitlab"])
 def test_a_report_for_programs(form: str, tmp_path: Path) -> None:
     for data, _ in cases(yaml.safe_load(WORKFLOW), len(form)):
         (tmp_path / "workflow.yaml").write_text(dumped(data))
@@ -491,6 +491,8 @@ def test_a_report_for_programs(form: str, tmp_path: Path) -> None:
             assert all(re.match("::(error|warning|notice) ", line) for line in lines)
         elif form == "sarif":
             assert len(json.loads(done.stdout)["runs"][0]["results"]) == len(found)
+        elif form == "gitlab":
+            assert len(json.loads(done.stdout)) == len(found)
 
 
 def test_a_completion_is_one_word(tmp_path: Path) -> None:

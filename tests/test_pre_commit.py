@@ -22,10 +22,13 @@ import yaml
 
 from bayplan.cli import output_tree as tree
 from tools.clients import tool
-from tools.run import EXAMPLES, PRETRAIN, ROOT
+from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, bayplan
 
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"
 HOOKS = {each["id"]: each for each in yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))}
+OWN = ("bayplan-generate", "bayplan-check")
+"""The hooks for workflows. The third is for manifests of others."""
+
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden", "tests"
 )
@@ -153,7 +156,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with both hooks, one committed workflow and what is made of it."""
     home = tmp_path_factory.mktemp("home")
     made = Repository(home / "repository", environment(home))
-    made.start({"repos": [{"repo": "local", "hooks": [here(each) for each in HOOKS.values()]}]})
+    made.start({"repos": [{"repo": "local", "hooks": [here(HOOKS[each]) for each in OWN]}]})
     made.write("jobs/one.workflow.yaml", job("one"))
     made.settle()
     return made
@@ -173,7 +176,7 @@ def listed(output: str, word: str) -> list[str]:
 def test_pre_commit_accepts_the_hooks() -> None:
     done = subprocess.run([sys.executable, "-m", "pre_commit", "validate-manifest", str(MANIFEST)], check=False)
     assert done.returncode == 0
-    assert list(HOOKS) == ["bayplan-generate", "bayplan-check"]
+    assert list(HOOKS) == ["bayplan-generate", "bayplan-check", "bayplan-lint"]
 
 
 def test_a_new_workflow(repository: Repository) -> None:
@@ -296,6 +299,52 @@ def test_the_check_hook_without_a_project(repository: Repository) -> None:
     assert "hall-topology.yaml: warning[A983]: only the topology is checked" in done.stdout
 
 
+SWEEP = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Workflow
+metadata: {name: sweep, namespace: ml}
+spec:
+  gangs:
+  - name: trial
+    matrix: {file: trials.csv}
+    podSets: [{name: worker, replicas: 1, accelerator: {name: gb200, count: 1}, image: a, command: [b]}]
+"""
+
+
+@pytest.mark.parametrize("project", [True, False], ids=["project", "no project"])
+def test_the_check_hook_sees_a_changed_table(repository: Repository, project: bool) -> None:
+    """A commit of only the file that a matrix reads."""
+    repository.write("jobs/sweep.workflow.yaml", SWEEP)
+    repository.write("jobs/trials.csv", "rate\n1\n2\n")
+    repository.write("notes/other.csv", "a,a\n")
+    if not project:
+        for name in ("bayplan.yaml", "volcano.yaml", tree.INDEX, "manifests"):
+            repository.git("rm", "-q", "-r", name)
+    hook = here(HOOKS["bayplan-check"], args=["-t", "hall.yaml"])
+    repository.configure({"repos": [{"repo": "local", "hooks": [hook]}]})
+    repository.git("add", "-A")
+    assert re.search(r"bayplan check\.+Passed", repository.commit())
+    repository.write("jobs/trials.csv", "rate,rate\n1,2\n")
+    repository.git("add", "-A")
+    assert "jobs/trials.csv:1" in repository.refused()
+    repository.git("restore", "--staged", "--worktree", ".")
+    repository.write("notes/other.csv", "b,b\n")
+    repository.git("add", "-A")
+    assert re.search(r"bayplan check\.+Passed", repository.commit()), "a table of something else"
+
+
+def test_the_lint_hook(repository: Repository) -> None:
+    hook = here(HOOKS["bayplan-lint"], args=["apps"])
+    repository.configure({"repos": [{"repo": "local", "hooks": [hook]}]})
+    manifests = bayplan(*RENDER_64).stdout
+    repository.write("apps/a.yaml", re.sub("requiredTopologyLevel: .*", "requiredTopologyLevel: rak", manifests))
+    repository.git("add", "-A")
+    assert "error[M717]" in repository.refused()
+    repository.write("apps/a.yaml", manifests)
+    repository.git("add", "-A")
+    assert re.search(r"bayplan lint\.+Passed", repository.commit())
+
+
 def test_what_has_nothing_to_do_with_it_passes(repository: Repository) -> None:
     repository.write("notes.md", "notes\n")
     repository.git("add", "-A")
@@ -378,6 +427,9 @@ def test_a_hook_selects_workflows_and_topologies(hook: Mapping[str, Any]) -> Non
     assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml", "topology.yaml", "bayplan.yaml"}
     assert re.search(hook["files"], "jobs/llama.workflow.yaml")
     assert not re.search(hook["files"], "manifests/my-workflow/20-jobset-my-workflow.yaml")
+    assert not re.search(hook["files"], "ml/.bayplan/schemas/workflow.json")
+    assert re.search(hook["files"], "bayplan.yaml")
+    assert re.search(hook["files"], "jobs/sweep.csv")
 
 
 def borrowed(folder: Path) -> dict[str, str]:
@@ -401,7 +453,7 @@ def hook_repository(folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
     git: Sequence[str] = (tool("git"), "-C", str(folder))
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "release"], ["tag", "v0"]):
         subprocess.run([*git, *arguments], env=env, check=True)
-    return {"repo": str(folder), "rev": "v0", "hooks": [{"id": each} for each in HOOKS]}
+    return {"repo": str(folder), "rev": "v0", "hooks": [{"id": each} for each in OWN]}
 
 
 def test_pre_commit_installs_the_repository_and_runs_it(tmp_path: Path) -> None:

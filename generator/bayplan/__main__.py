@@ -16,7 +16,11 @@ def krm() -> None:
 
 
 def script() -> None:
-    """The installed command."""
+    """The installed command. kubectl runs it as a plugin, and asks it for completions, by other names of its file."""
+    if os.path.basename(sys.argv[0]) == "kubectl_complete-bayplan":
+        from bayplan.cli.human import for_kubectl
+
+        _leave(for_kubectl(sys.argv[1:]))
     _leave(main())
 
 

@@ -356,7 +356,7 @@ def explain(code: str) -> str:
 
 
 def report_text(findings: Iterable[Finding], form: str = "text") -> str:
-    """A report: text, json, github or sarif, whose URIs are the names of files. ValueError: another form."""
+    """A report: text, json, github, gitlab or sarif, whose URIs are the names of files. ValueError: another form."""
     from bayplan.report import FORMATS
     from bayplan.report.formats import render
 

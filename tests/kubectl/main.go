@@ -1,18 +1,14 @@
-// The command `kubectl kustomize` of a release of kubectl, and none of its others: they would take minutes to build.
+// kubectl: the same main function as its release has, without the build's version.
 package main
 
 import (
-	"os"
-
-	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/kubectl/pkg/cmd/kustomize"
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+	"k8s.io/kubectl/pkg/cmd/util"
 )
 
 func main() {
-	root := &cobra.Command{Use: "kubectl"}
-	root.AddCommand(kustomize.NewCmdKustomize(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
-	if root.Execute() != nil {
-		os.Exit(1)
+	if err := cli.RunNoErrOutput(cmd.NewDefaultKubectlCommand()); err != nil {
+		util.CheckErr(err)
 	}
 }

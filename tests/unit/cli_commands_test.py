@@ -136,7 +136,7 @@ class TestSchedulers:
 def test_init_writes_what_renders(tmp_path: Path, said: Any) -> None:
     folder = tmp_path / "new" / "job"
     line = said("init", str(folder)).split()
-    assert sorted(path.name for path in folder.iterdir()) == ["topology.yaml", "workflow.yaml"]
+    assert sorted(path.name for path in folder.iterdir()) == [".bayplan", "topology.yaml", "workflow.yaml"]
     assert line[0] == "bayplan"
     assert said(*line[1:]).count("kind: ComputeDomain\n") == 4
 

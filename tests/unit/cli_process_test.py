@@ -217,7 +217,7 @@ REPORTED = [*RENDER, "--target", "kai=0.99"]
 """A run with a warning."""
 
 
-@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif", "gitlab"])
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2> >(exit)"], ids=["full", "closed", "no reader"])
 def test_a_report_that_cannot_be_written(stderr: str, form: str) -> None:
     line = f"sleep 0.3; exec {sys.executable} -m bayplan {' '.join(REPORTED)} --diagnostics {form}"

@@ -20,7 +20,7 @@ from bayplan.report.codes import page
 from bayplan.text import source
 from bayplan.text import yaml as yaml_text
 from bayplan.text.document import Span, locate, locate_all, read
-from bayplan.text.scalars import Memo, foreign_key, foreign_value, kubectl, own_value
+from bayplan.text.scalars import Memo, Rules, foreign_key, foreign_value, kubectl, own_value
 
 COVERS = {"R103", "R157", "R158", "R160", "R161", "R162", "R163"}
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("R1[01]*"))
@@ -113,7 +113,7 @@ def test_texts_are_read(text: str, data: Any) -> None:
 
 @pytest.mark.parametrize("text", [text for text, _ in PLAIN if "\t" not in text])
 def test_the_pure_parser_reads_the_same(text: str) -> None:
-    rules = yaml_text.Rules(Memo(own_value), Memo(foreign_key), True)
+    rules = Rules(Memo(own_value), Memo(foreign_key), True)
     trees = [
         list(yaml_text.documents(yaml_text.events(text, pure=pure), rules, source.Errors("w", text))) for pure in (0, 1)
     ]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from patch_test import DOCUMENTS, STYLES
 
-from bayplan.text import document, fast_yaml, yaml
+from bayplan.text import document, fast_yaml, scalars, yaml
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -49,7 +49,7 @@ def parsed(text: str, own: bool) -> list[Any] | None:
 
 
 def answer(text: str, own: bool, *, fast: bool) -> list[Any] | None:
-    rules = yaml.rules_for(own)
+    rules = scalars.rules_for(own)
     try:
         if fast:
             return fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
@@ -132,7 +132,7 @@ def test_long_texts_are_read_so() -> None:
 
 def calls(text: str, own: bool = False) -> tuple[bool, int]:
     """Whether a text is read by lines, and how often the parser is asked for parts of it."""
-    rules, asked = yaml.rules_for(own), list[str]()
+    rules, asked = scalars.rules_for(own), list[str]()
 
     def parse(piece: str) -> list[Any]:
         asked.append(piece)
@@ -146,20 +146,157 @@ POD = "---\nkind: Pod\nmetadata: {name: p%d}\nspec:\n  containers:\n%s"
 CONTAINER = "  - image: nvcr.io/nvidia/pytorch:25.08-py3\n    command: [torchrun, train.py]\n" * 6
 
 
-def test_a_flow_collection_is_parsed_once() -> None:
-    assert calls("".join(POD.replace("%d", "") % CONTAINER for _ in range(100))) == (True, 2)
+ODD = POD.replace("name: p%d", 'name: "p%d"').replace("}", ', tab: "\\\\t"}')
+
+
+def test_an_unusual_flow_collection_is_parsed_once() -> None:
+    assert calls("".join(ODD.replace("%d", "") % CONTAINER for _ in range(100))) == (True, 1)
 
 
 def test_what_is_read_by_lines_earns_calls_of_the_parser() -> None:
-    assert calls("".join(POD % (number, CONTAINER) for number in range(100))) == (True, 101)
+    assert calls("".join(ODD % (number, CONTAINER) for number in range(100))) == (True, 100)
 
 
-def test_rows_in_flow_style_are_left_to_the_parser_at_once() -> None:
-    """A topology file: no two rows are alike, and each would be a call."""
-    rows = "".join(f'  - {{path: s{n // 16}/r{n}, nodes: "r{n}-n[01-18]"}}\n' for n in range(1000))
+ROW = '  - {path: s%d/r%d, nodes: "r%d-n[01-18]"%s}\n'
+
+
+def test_rows_in_flow_style_need_no_parser() -> None:
+    """A topology file: no two rows are alike."""
+    rows = "".join(ROW % (n // 16, n, n, "") for n in range(3000))
+    assert calls(f"spec:\n  domains:\n{rows}", own=True) == (True, 0)
+
+
+def test_unusual_rows_in_flow_style_are_left_to_the_parser_at_once() -> None:
+    rows = "".join(ROW % (n // 16, n, n, ', tab: "\\t"') for n in range(1000))
     understood, asked = calls(f"spec:\n  domains:\n{rows}", own=True)
     assert not understood
     assert asked < 15
+
+
+FLOW = [
+    *(
+        "a",
+        "b",
+        "key",
+        "1",
+        "1.5",
+        "-3",
+        "--flag",
+        "-",
+        "yes",
+        "null",
+        "~",
+        "x y",
+        "a:b",
+        "http://x",
+        "a::b",
+        "a?",
+        "?",
+    ),
+    *(
+        '"q r"',
+        "'s t'",
+        "'it''s'",
+        '"\\n"',
+        "''",
+        '"',
+        "'",
+        "<<",
+        "0755",
+        "12:30",
+        "1e3",
+        "64Gi",
+        "nvidia.com/gpu",
+        "=",
+        "x-",
+    ),
+    *(
+        "&x ",
+        "*x",
+        "!t ",
+        "@",
+        "`",
+        "%",
+        "|",
+        ">",
+        "#",
+        " #",
+        "\\",
+        "$(X)",
+        "{{ x }}",
+        "{{",
+        ".",
+        "...",
+        "---",
+        "!",
+        "a&b",
+    ),
+    *(
+        ": ",
+        ":",
+        ": ",
+        ": ",
+        " : ",
+        ", ",
+        ",",
+        ", ",
+        " ,",
+        " ",
+        "  ",
+        "\t",
+        "[",
+        "]",
+        "{",
+        "}",
+        "[]",
+        "{}",
+        "k: ",
+        "l: ",
+    ),
+]
+
+
+@settings(max_examples=4000, derandomize=True, deadline=None, suppress_health_check=SLOW)
+@given(st.sampled_from(["[]", "{}"]), st.lists(st.sampled_from(FLOW), max_size=9).map("".join))
+@example("{}", "a: b: c")
+@example("[]", "a, , b")
+@example("{}", "a: 1, a: 2")
+@example("{}", '"a":b')
+@example("[]", "a: b")
+@example("{}", "a: [b}")
+@example("[]", "a], [b")
+@example("{}", "a: [b, {c: d}], e: []")
+def test_any_flow_collection(brackets: str, inside: str) -> None:
+    text = f"{brackets[0]}{inside}{brackets[1]}"
+    agree(f"k: {text}\n")
+    for own in (True, False):
+        rules = scalars.rules_for(own)
+        found = fast_yaml.flow(text, rules.values, rules.keys)
+        if found is not None:
+            assert json.dumps(found) == json.dumps((parsed(f"{text}\n", own) or [None])[0]), text
+
+
+NESTED = st.recursive(
+    st.sampled_from(
+        ["a", "x y", "1", "-3", "--flag=1", "null", '"q, r"', "'s: t'", "http://x:80/y", "64Gi", "[]", "{}"]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=4).map(lambda items: f"[{', '.join(items)}]"),
+        st.dictionaries(st.sampled_from(["a", "b-c", '"d e"', "'f'", "g/h"]), inner, min_size=1, max_size=4).map(
+            lambda pairs: f"{{{', '.join(f'{key}: {value}' for key, value in pairs.items())}}}"
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=1000, derandomize=True, deadline=None, suppress_health_check=SLOW)
+@given(NESTED)
+def test_usual_flow_collections_are_understood(text: str) -> None:
+    if text[0] in "[{":
+        rules = scalars.rules_for(True)
+        found = fast_yaml.flow(text, rules.values, rules.keys)
+        assert json.dumps([found]) == json.dumps(parsed(f"{text}\n", True))
 
 
 def test_documents_with_escapes_are_left_to_the_parser_soon() -> None:

@@ -211,6 +211,8 @@ def test_sarif_counts_uris_from_the_root_of_the_repository(tmp_path: Path) -> No
     uris = []
     for word in words:
         log = json.loads(bayplan("check", word, "--diagnostics", "sarif", cwd=folder).stdout)
+        for each in json.loads(bayplan("check", word, "--diagnostics", "gitlab", cwd=folder).stdout):
+            assert each["location"]["path"] in ("team/jobs/a.yaml", "b.yaml")
         uris += [_uri(each) for each in log["runs"][0]["results"]]
     assert set(uris) == {"team/jobs/a.yaml", "b.yaml"}
     done = bayplan("render", "a.yaml", "--target", "kai", "--diagnostics", "sarif", cwd=folder)
@@ -230,6 +232,26 @@ def test_every_code_has_help_that_github_shows() -> None:
         jsonschema.validate(data("sarif", found), SARIF)
         (rule,) = data("sarif", found)["runs"][0]["tool"]["driver"]["rules"]
         assert "](" not in rule["help"]["markdown"]
+
+
+def test_gitlab() -> None:
+    """GitLab shows findings with equal fingerprints as one, and needs a line and a path for each."""
+    assert data("gitlab", ()) == []
+    report = data("gitlab")
+    assert [(each["check_name"], each["severity"]) for each in report] == [
+        ("A907", "minor"),
+        ("P508", "info"),
+        ("S201", "major"),
+    ]
+    assert report[0]["location"] == {"path": "bayplan.yaml", "lines": {"begin": 1}}
+    assert report[2] == {
+        "description": "S201: 50% wrong,\nreally\nnote: jobs/my workflow.yaml:1:7: see\nhint: mend: it",
+        "check_name": "S201",
+        "fingerprint": report[2]["fingerprint"],
+        "severity": "major",
+        "location": {"path": "jobs/my workflow.yaml", "lines": {"begin": 2}},
+    }
+    assert len({each["fingerprint"] for each in data("gitlab", FOUND * 3)}) == 3 * len(FOUND)
 
 
 def test_a_fingerprint_stays_when_its_line_moves() -> None:

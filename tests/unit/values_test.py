@@ -104,3 +104,13 @@ def test_replacing_an_unknown_field_is_a_value_error() -> None:
 def test_it_survives_pickling_and_takes_type_parameters() -> None:
     assert pickle.loads(pickle.dumps(Ours(1))) == Ours(1)
     assert Boxed[int](3).value == 3
+
+
+def test_a_module_may_keep_its_annotations_as_values() -> None:
+    """Without `from __future__ import annotations`, Python 3.14 stores a function that makes them."""
+    source = "class Pair(NamedTuple):\n    a: int\n    b: str = 'x'\n"
+    names: dict[str, Any] = {"NamedTuple": values.NamedTuple}
+    exec(compile(source, "pair.py", "exec", dont_inherit=True), names)
+    pair = names["Pair"](1)
+    assert (pair, pair._fields, pair.b) == ((1, "x"), ("a", "b"), "x")
+    assert type(pair).__annotations__ == {"a": int, "b": str}

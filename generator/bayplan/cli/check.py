@@ -71,15 +71,16 @@ def validated(args: Arguments, read: Inputs) -> list[Batch]:
     return [*batches, Batch(tuple(unused(given, workflows)))]
 
 
-# The hook for pre-commit also passes project files and topologies, which stand for the workflows that they concern.
+# The hook for pre-commit also passes project files, topologies and tables, which stand for the workflows that they
+# concern.
 
 
 def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
-    """The arguments without projects and topologies, and the diagnostics of the outputs that these concern.
+    """The arguments without these files, and the diagnostics of the outputs that they concern.
 
     bayplan proves the workflows of a project or of a topology each by itself: they need not run at the same time.
     """
-    rest = [word for word in args.words if not _is_cluster(word)]
+    rest = [word for word in args.words if not (_is_cluster(word) or word.endswith(TABLE))]
     if len(rest) == len(args.words):
         return args, []
     from bayplan.cli import generate
@@ -92,9 +93,12 @@ def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
         path = word if os.path.basename(word) == project.NAME else project.find(os.path.dirname(word))
         found, problems = project.load(path) if path else (None, ())
         outputs = found.spec.get("outputs", ()) if found else ()
-        numbers = {n for n, each in enumerate(outputs) if found and (word == path or _uses(found, each, word))}
+        whole = word == path or word.endswith(TABLE)
+        numbers = {n for n, each in enumerate(outputs) if found and (whole or _uses(found, each, word))}
         if found and path and numbers:
             concerned.setdefault(os.path.realpath(path), (found, set()))[1].update(numbers)
+        elif word.endswith(TABLE):
+            rest += [each for each in _readers(word) if not any(_same(each, other) for other in rest)]
         elif word == path or (args.has("topology") and _same(word, args.value("topology"))):
             document, unread = inputs.topology_of(word) if word != path else (None, ())
             outcome, origins = pipeline.check_topology(document) if document else (Outcome(None), {})
@@ -118,6 +122,9 @@ def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
     return args._replace(words=tuple(rest), options={**args.options, **({} if listed else {"alone": ("",)})}), batches
 
 
+TABLE = ".csv"
+"""The ending of a table that a `matrix` reads."""
+
 TOPOLOGY = rb"(?m)^kind: *[\"']?ClusterTopology|\"kind\": *\"ClusterTopology\""
 WORKFLOW = r"(?!\d+-)[^/]*workflow[^/]*\.(ya?ml|json)"
 """The names of workflows that the hook for pre-commit selects."""
@@ -138,16 +145,29 @@ def _workflows_beside(word: str) -> list[str]:
     return [path for name in named if _has_workflow(path := os.path.join(folder, name))]
 
 
+def _readers(word: str) -> list[str]:
+    """The workflows that git tracks and that name a table: in its folder, or in one above it (R135)."""
+    folder, name = os.path.dirname(word), os.path.basename(word)
+    above = [os.path.join(folder, *[os.pardir] * number) for number in range(word.count("/") + 1)]
+    there = (path for each in above for path in _workflows_beside(os.path.join(each, name)))
+    return [path for path in dict.fromkeys(map(os.path.normpath, there)) if name in _text(path)]
+
+
 def _has_workflow(path: str) -> bool:
     """Whether a file looks like a workflow: other programs have workflows too."""
     from bayplan import workflows
 
+    text = _text(path)
+    return "bayplan.dev/" in text or any(each.claims(text) for each in workflows.TEXTS.values())
+
+
+def _text(path: str) -> str:
+    """The text of a file; empty if bayplan cannot read it."""
     try:
         with files.opened(path) as file:
-            text = file.read().decode("utf-8", "replace")
+            return file.read().decode("utf-8", "replace")
     except OSError:
-        return False
-    return "bayplan.dev/" in text or any(each.claims(text) for each in workflows.TEXTS.values())
+        return ""
 
 
 def _without_workflows(word: str) -> Batch:

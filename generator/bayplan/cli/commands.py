@@ -146,7 +146,8 @@ COMMANDS = (
             *COMPILING,
         ),
         "Several workflows must fit at the same time, each beside the placements of those before it. A WORKFLOW may be "
-        "manifests: a file or a folder with the workloads of a cluster, or - with --from manifests. blocks, svg and "
+        "manifests: a file or a folder with the workloads of a cluster, or - with --from manifests. A bayplan.yaml "
+        "stands for the workflows of its outputs with their options, each by itself. blocks, svg and "
         "html draw the cluster. They also draw a plan that does not fit, with exit code 1. A hostfile is for mpirun "
         "and for one job; -o DIR/ writes a file for each job.",
     ),
@@ -389,7 +390,14 @@ COMMANDS = (
         "schema",
         "explain.schema",
         "Print the JSON Schema of a format.",
-        (Positional("NAME", choices=SCHEMAS, file=False),),
+        (Positional("NAME", 0, choices=SCHEMAS, file=False),),
+        (
+            Option(
+                ("-o", "--output"), "A file, or a folder with a file for each format (default: stdout).", "FILE|DIR/"
+            ),
+        ),
+        "Without NAME: all of them, into a folder. Editors find them in the folder .bayplan/schemas/ of a project: "
+        "`import` and `topology import` name them in the first line of what they write into the project.",
     ),
     Command(
         "explain",
@@ -430,7 +438,7 @@ COMMANDS = (
             DIAGNOSTICS,
         ),
         "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "
-        "fit a rack or a leaf switch.",
+        "fit a rack or a leaf switch. bayplan also writes the schemas for editors into .bayplan/schemas/.",
     ),
     Command(
         "completion",

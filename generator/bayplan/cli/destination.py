@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import EISDIR
 
 from bayplan.cli.options import Arguments
@@ -68,3 +68,45 @@ def file_writer(args: Arguments, pieces: Iterable[str]) -> Callable[[], tuple[Di
 
 def _is_folder(path: str) -> bool:
     return path.endswith(os.sep) or os.path.isdir(path)
+
+
+SCHEMAS = ".bayplan/schemas"
+"""The folder of the schemas that editors read, at the top of a project."""
+
+
+def modeline(schema: str, path: str) -> str:
+    """The first line of a file, from which editors know its schema: yaml-language-server 1.19, README, "modeline".
+
+    `path`: the file, from the current folder. Empty if no folder above it has the schema: `bayplan schema` writes it.
+    """
+    from bayplan.cli import project
+
+    folder = there = "" if path == "-" else os.path.dirname(path)
+    while there and not os.path.isdir(there):  # bayplan makes the folder only when it writes
+        there = os.path.dirname(there)
+    found = project.find(there, f"{SCHEMAS}/{schema}.json")
+    return modeline_of(os.path.relpath(found, folder or os.curdir)) if found else ""
+
+
+def modeline_of(path: str) -> str:
+    """The line that names a schema by its path from the folder of the file."""
+    return f"# yaml-language-server: $schema={path.replace(os.sep, '/')}\n"
+
+
+def schemas(args: Arguments, texts: Mapping[str, str]) -> Callable[[], tuple[Diagnostic, ...]]:
+    """The function that writes one schema, or each into the folder of -o."""
+    path = args.value("output", "-")
+    if path == "-" or not _is_folder(path):
+        return file_writer(args, texts.values())
+    from bayplan.cli.failures import unwritable
+    from bayplan.cli.output_folder import write_single
+
+    def write_all() -> tuple[Diagnostic, ...]:
+        try:
+            os.makedirs(path, exist_ok=True)
+        except (OSError, ValueError) as problem:
+            return (unwritable(path, problem),)
+        names = ((os.path.join(path, f"{name}.json"), text) for name, text in texts.items())
+        return tuple(each for name, text in names for each in write_single(name, [text]))
+
+    return write_all

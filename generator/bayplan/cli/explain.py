@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -187,8 +188,16 @@ def _misused(args: Arguments) -> Diagnostic | None:
 
 
 def schema(args: Arguments) -> int:
-    """Prints the JSON Schema of a format."""
-    return finish(args, (), lambda: output.write([data_text("schemas", f"{args.words[0]}.json")]))
+    """Writes the JSON Schema of a format, or without a name those of all into the folder of -o."""
+    from bayplan.cli import destination
+    from bayplan.cli.commands import SCHEMAS
+
+    texts = {name: data_text("schemas", f"{name}.json") for name in args.words or SCHEMAS}
+    if args.words or args.value("output").endswith(os.sep):
+        return finish(args, (), destination.schemas(args, texts))
+    message = "schema writes all schemas only into a folder"
+    hint = f"name one of the formats, or add -o {destination.SCHEMAS}/"
+    return finish(args, [Batch((error("A920", ("argument", "NAME"), message, hint=hint),))])
 
 
 def section(code: str) -> str:

@@ -98,7 +98,7 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
     from bayplan.report.formats import render, summary
 
     how = paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain
-    text = render(shown, form, how, *([_repository(args)] if form == "sarif" else ()))
+    text = render(shown, form, how, *([_repository(args)] if form in ("sarif", "gitlab") else ()))
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)

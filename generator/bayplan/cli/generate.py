@@ -195,13 +195,7 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
     if wrong:
         return OutputFiles({}, (_project_batch(project, wrong),))
     result = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
-    batches = tuple(
-        batch._replace(
-            diagnostics=tuple(_at_key(each, project, entry, route) for each in batch.diagnostics),
-            sources={**batch.sources, SUBJECT: project.document},
-        )
-        for batch in result.batches
-    )
+    batches = tuple(_at_keys(result.batches, project, entry, route))
     files = {} if any(has_errors(batch.diagnostics) for batch in batches) else result.files
     return OutputFiles(files, batches, result.plans)
 
@@ -224,15 +218,7 @@ EXPORTED = ("export", "topology", "target")
 
 def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopologies) -> OutputFiles:
     """The files that `render` writes for the workflows."""
-    matched = match(project, entry["workflows"], (*route, "workflows"))
-    problems = _project_batch(project, matched.diagnostics)
-    if not matched.value or has_errors(matched.diagnostics):
-        return OutputFiles({}, (problems,))
-    args = arguments(project, entry, matched.value)
-    if not args.has("topology"):
-        return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
-    read = inputs.read_all(args, load=shared.load)
-    compiled, workflow_batches = compile_all(args, read, shared.check_topology)
+    compiled, batches = _compiled(project, entry, route, shared)
     places: dict[str, list[CompiledWorkflow]] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
@@ -241,8 +227,48 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     colliding = join(compiled)[1]  # in the cluster, whichever file they are in
     outputs = [_files(place, join(group)[0]) for place, group in places.items()]
     files = {path: text for each in outputs for path, text in each.files.items()}
-    batches = (problems, *workflow_batches, *colliding, *(batch for each in outputs for batch in each.batches))
-    return OutputFiles(files, batches, plans(compiled))
+    written = (batch for each in outputs for batch in each.batches)
+    return OutputFiles(files, (*batches, *colliding, *written), plans(compiled))
+
+
+def _compiled(
+    project: Project, entry: Entry, route: Route, shared: SharedTopologies, misfits: list[Plan] | None = None
+) -> tuple[list[CompiledWorkflow], list[Batch]]:
+    """The workflows of an output that compile, and the diagnostics of all. `misfits`: as for `compile_all`."""
+    matched = match(project, entry["workflows"], (*route, "workflows"))
+    problems = _project_batch(project, matched.diagnostics)
+    if not matched.value or has_errors(matched.diagnostics):
+        return [], [problems]
+    args = arguments(project, entry, matched.value)
+    if not args.has("topology"):
+        return [], [problems, Batch((inputs.no_topology(),))]
+    read = inputs.read_all(args, load=shared.load)
+    compiled, batches = compile_all(args, read, shared.check_topology, misfits=misfits)
+    return compiled, [problems, *batches]
+
+
+def compile_outputs(project: Project, misfits: list[Plan] | None) -> tuple[list[CompiledWorkflow], list[Batch]]:
+    """The workflows of all outputs, each with the options of its output, and their diagnostics."""
+    shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
+    compiled: list[CompiledWorkflow] = []
+    batches: list[Batch] = []
+    for number, entry in enumerate(project.spec.get("outputs") or ()):
+        route: Route = ("spec", "outputs", number)
+        wrong = (*_contradictory(entry, route), *target_problems(project, entry, route))
+        batches += [_project_batch(project, wrong)] if wrong else []
+        if wrong or "export" in entry:
+            continue
+        more, found = _compiled(project, entry, route, shared, misfits)
+        compiled += more
+        batches += _at_keys(found, project, entry, route)
+    return compiled, batches
+
+
+def _at_keys(batches: Iterable[Batch], project: Project, entry: Entry, route: Route) -> Iterator[Batch]:
+    """The diagnostics of an output, those of its options at its keys."""
+    for batch in batches:
+        placed = tuple(_at_key(each, project, entry, route) for each in batch.diagnostics)
+        yield batch._replace(diagnostics=placed, sources={**batch.sources, SUBJECT: project.document})
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:

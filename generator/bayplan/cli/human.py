@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 
@@ -39,7 +40,7 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     if COMPLETE in os.environ:
         from bayplan.cli import completion  # noqa: F401  # registers what bash needs
     try:
-        parsed: Arguments | int = program().main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
+        parsed: Arguments | int = program().main(list(argv), called(), complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
         text = io.StringIO()
         vars(wrong)["message"] = escape(wrong.message)
@@ -60,11 +61,11 @@ PROGRAMS = ("kubectl", "kustomize", "helm", "git")
 def versions() -> Iterator[str]:
     """The versions of what bayplan uses, and the known versions of components. It runs no program, and shows paths."""
     import shutil
-    import sys
     import sysconfig
     from importlib.metadata import PackageNotFoundError, version
 
     from bayplan.model.target import KNOWN
+    from bayplan.text.yaml import libyaml
     from bayplan.workflows.native import API_VERSION
 
     def installed(name: str) -> str:
@@ -72,13 +73,6 @@ def versions() -> Iterator[str]:
             return version(name)
         except PackageNotFoundError:
             return "not installed"
-
-    def libyaml() -> str:
-        try:
-            from yaml import _yaml
-        except ImportError:
-            return "without libyaml"
-        return f"with libyaml {_yaml.get_version_string()}"
 
     yield f"{PROGRAM} {__version__}"
     yield from output.table(
@@ -92,6 +86,11 @@ def versions() -> Iterator[str]:
             *((f"  {name}", shutil.which(name) or "not on the PATH") for name in PROGRAMS),
         ]
     )
+
+
+def called() -> str:
+    """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
+    return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
 
 
 def program() -> click.Group:
@@ -199,3 +198,23 @@ def _values(value: Any) -> tuple[str, ...]:
     if value is True:
         return ("",)
     return tuple(value) if isinstance(value, tuple) else (value,)
+
+
+# Completion for kubectl. That of shells is in completion.py.
+
+FILES, NO_FILES = 0, 4
+"""Directives of Cobra: what the shell completes in addition (cobra 1.9, `completions.go`, ShellCompDirective)."""
+
+
+def for_kubectl(argv: Sequence[str]) -> int:
+    """`kubectl_complete-bayplan`: the completions of the last word, each with its description, and a directive.
+
+    Source: kubectl 1.34, pkg/cmd/plugin/plugin_completion.go, `pluginCompletion`.
+    """
+    from click.shell_completion import ShellComplete
+
+    *words, last = argv or [""]
+    found = ShellComplete(program(), {}, PROGRAM, COMPLETE).get_completions(words, last)
+    lines = [f"{each.value}\t{each.help or ''}".rstrip() for each in found if each.type == "plain"]
+    directive = FILES if any(each.type != "plain" for each in found) else NO_FILES
+    return int(bool(output.write(f"{line}\n" for line in (*lines, f":{directive}"))))

@@ -9,10 +9,11 @@ from textwrap import indent, wrap
 
 from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
-from bayplan.cli import output, output_folder, topology_merging, topology_sources
+from bayplan.cli import destination, output, output_folder, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
+from bayplan.core.package_data import data_text
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import operand
@@ -63,7 +64,7 @@ MACHINES: Mapping[str, Machine] = {
 }
 """Accelerator -> its usual nodes. Resources: the vendors' device plugins. CPU and memory leave room for DaemonSets."""
 
-FILES = ("topology.yaml", "workflow.yaml")
+FILES, SCHEMAS = ("topology.yaml", "workflow.yaml"), ("cluster-topology", "workflow")
 ACCELERATOR, SCHEDULER, QUEUE = "gb200", "kai", "research"
 
 
@@ -82,10 +83,22 @@ def run(args: Arguments) -> int:
         topology = example(args.value("accelerator", ACCELERATOR), scheduler)
     if topology is None:
         return finish(args, batches)
-    texts = dict(zip(FILES, (topology, fitting(topology, scheduler, batches)), strict=True))
+    lines, schemas = _for_editors(paths)
+    shown = (topology, fitting(topology, scheduler, batches))
+    texts = {name: line + text for name, line, text in zip(FILES, lines, shown, strict=True)}
     batches.append(Batch(tuple(_existing(paths, tuple(texts.values())))))
+    texts = {**schemas, **texts}  # a killed run leaves no file without its schema
     command = escape(f"bayplan render {operand(paths[1])} -t {operand(paths[0])} --cluster-objects")
     return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([f"{command}\n"]))
+
+
+def _for_editors(paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The first line of each file, and the schemas that the project does not have yet, by their paths in the folder."""
+    found = [destination.modeline(name, path) for name, path in zip(SCHEMAS, paths, strict=True)]
+    own = [f"{destination.SCHEMAS}/{name}.json" for name in SCHEMAS]
+    lines = [line or destination.modeline_of(path) for line, path in zip(found, own, strict=True)]
+    added = zip(SCHEMAS, found, own, strict=True)
+    return lines, {path: data_text("schemas", f"{name}.json") for name, line, path in added if not line}
 
 
 def _wrong(args: Arguments) -> Iterator[Diagnostic]:

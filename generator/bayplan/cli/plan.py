@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from bayplan.cli import destination, existing, inputs, output
-from bayplan.cli.compiling import MISFITS, Changes, changes, cluster_title, compile_all, contradiction, prove_jointly
+from bayplan.cli import destination, existing, inputs, output, project
+from bayplan.cli.compiling import (
+    MISFITS,
+    Changes,
+    CompiledWorkflow,
+    changes,
+    cluster_title,
+    compile_all,
+    contradiction,
+    prove_jointly,
+)
 from bayplan.cli.finish import finish
+from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count, listing
@@ -356,19 +367,47 @@ def _without_slack(form: str) -> Diagnostic:
     return warning("A931", ("argument", "--slack"), message, hint="use `--format tree` or `--format json`")
 
 
+def _projects(
+    args: Arguments, misfits: list[Plan] | None
+) -> tuple[Arguments, list[CompiledWorkflow], tuple[Batch, ...]]:
+    """The command line without project files, the workflows of their outputs, and the diagnostics of these.
+
+    bayplan proves the workflows of a project each by itself: they need not run at the same time.
+    """
+    words = [word for word in args.words if os.path.basename(word) == project.NAME]
+    if not words:
+        return args, [], ()
+    from bayplan.cli import generate
+
+    compiled: list[CompiledWorkflow] = []
+    batches: list[Batch] = []
+    for word in words:
+        found, problems = project.load(word)
+        batches += problems
+        more, diagnosed = generate.compile_outputs(found, misfits) if found else ([], [])
+        compiled += more
+        batches += diagnosed
+    rest = tuple(word for word in args.words if word not in words)
+    return args._replace(words=rest, options={**args.options, "alone": ("",)}), compiled, tuple(batches)
+
+
 def run(args: Arguments) -> int:
     """Shows the plans of all workflows. A picture also shows plans that do not fit; the exit code stays 1."""
     if wrong := contradiction(args):
         return finish(args, wrong)
+    form, misfits = args.value("format", "tree"), list[Plan]()
+    drawn_misfits = misfits if form in PICTURES else None
+    args, of_projects, found_there = _projects(args, drawn_misfits)
     args, manifests = existing.split(args)
-    read, misfits = inputs.read_all(args), list[Plan]()
-    form = args.value("format", "tree")
-    compiled, batches = compile_all(args, read, misfits=misfits if form in PICTURES else None)
+    only_projects = not args.words and not manifests
+    read = Inputs((), None, ()) if only_projects else inputs.read_all(args)
+    compiled, batches = ([], []) if only_projects else compile_all(args, read, misfits=drawn_misfits)
     if manifests:
         read, there, more = existing.planned(args, manifests, read)
         compiled, batches = [*there, *compiled], [*batches, *more]
     jointly, more = prove_jointly(args, read, compiled, batches, misfits)
-    batches += [*more, Batch(destination.option_errors(args))]
+    jointly = [*of_projects, *jointly]
+    batches += [*found_there, *more, Batch(destination.option_errors(args))]
     batches += [Batch((_without_slack(form),))] if args.has("slack") and form not in ("tree", "json") else []
     planned = [value.planned for _, value in jointly]
     if form in PICTURES:

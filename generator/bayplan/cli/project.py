@@ -70,8 +70,8 @@ def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
     return None if wrong else Project(os.path.dirname(path), documents[0]), batches
 
 
-def find(folder: str = "") -> str | None:
-    """The nearest project file in this folder or above it, as a path from the current folder.
+def find(folder: str = "", name: str = NAME) -> str | None:
+    """The nearest project file, or other file, in this folder or above it, as a path from the current folder.
 
     bayplan does not look outside of the sandbox.
     """
@@ -79,8 +79,8 @@ def find(folder: str = "") -> str | None:
         real = files.seen(folder or os.curdir)
         if real is None:
             return None
-        if os.path.lexists(os.path.join(real, NAME)):
-            return os.path.join(folder, NAME)
+        if os.path.lexists(os.path.join(real, name)):
+            return os.path.join(folder, name)
         folder = os.path.join(folder, os.pardir)
     return None
 

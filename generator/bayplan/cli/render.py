@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output
 from bayplan.cli.compiling import compile_all, join, success_of
@@ -61,4 +63,5 @@ def import_workflows(args: Arguments) -> int:
         workflows += [outcome.value] if outcome.value else []
     documents = [*map(native.write, workflows)]
     batches.append(Batch(tuple(unused(given, workflows))))
-    return finish(args, batches, destination.file_writer(args, emit(documents)) if documents else None)
+    head = destination.modeline("workflow", args.value("output", "-"))
+    return finish(args, batches, destination.file_writer(args, chain((head,), emit(documents))) if documents else None)

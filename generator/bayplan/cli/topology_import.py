@@ -55,7 +55,7 @@ def _new(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batche
         batches.append(topology_merging.at_sources(diagnostics, merged, picked))
         if has_errors(diagnostics):
             return None
-    return _commented(data)
+    return destination.modeline("cluster-topology", args.value("output", "-")) + _commented(data)
 
 
 def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> str | None:

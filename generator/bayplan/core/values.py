@@ -2,22 +2,24 @@
 
 The standard one compiles a constructor and the annotations of each class in every process. With some hundred classes,
 this takes half as long as an interpreter start. Type checkers see the standard one. At run time, a class has item
-getters and one constructor. Python 3.14 stores annotations differently, and uses the standard one.
+getters and one constructor.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
 
 from bayplan.core.typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING or sys.version_info >= (3, 14):
+if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
     from _collections import _tuplegetter
+
+    _VALUE = 1
+    """`annotationlib.Format.VALUE`."""
 
     class _Maker(type):
         """Turns the body of a class into a tuple type with the interface of `collections.namedtuple`."""
@@ -25,7 +27,8 @@ else:
         def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
             if not bases or bases == (tuple,):
                 return super().__new__(mcs, name, bases, body)
-            fields = tuple(body.get("__annotations__", ()))
+            annotate = body.get("__annotate_func__")  # Python 3.14, in a module without `from __future__`
+            fields = tuple(annotate(_VALUE) if annotate else body.get("__annotations__", ()))
             defaults = {field: body[field] for field in fields if field in body}
             body |= {field: _tuplegetter(number, "") for number, field in enumerate(fields)}
             body |= {"__slots__": (), "_fields": fields, "__match_args__": fields, "_field_defaults": defaults}

@@ -1,4 +1,4 @@
-"""Diagnostics -> findings with files, lines and columns -> text, json, github or sarif.
+"""Diagnostics -> findings with files, lines and columns -> text, json, github, sarif or gitlab.
 
 A run collects batches, `findings` maps routes to places, and `formats` writes the report. Only this room maps routes to
 places, in another pass over the text. A run without diagnostics does not load `findings` and `formats`.
@@ -12,7 +12,7 @@ from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Document
 
-FORMATS = ("text", "json", "github", "sarif")
+FORMATS = ("text", "json", "github", "sarif", "gitlab")
 """The formats of a report."""
 
 

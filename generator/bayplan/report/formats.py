@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import join, normpath, relpath
 
 from bayplan import __version__
@@ -15,9 +15,9 @@ from bayplan.report.findings import Finding, Paint, Place, escape, plain, text_l
 
 
 class Repository(NamedTuple):
-    """Where SARIF has its URIs from. `root`: the absolute folder of the repository; `folder`: the current folder in it.
+    """Where SARIF and GitLab have their paths from. `root`: the absolute folder of the repository.
 
-    `file`: for findings that are about no file.
+    `folder`: the current folder in it. `file`: for findings that are about no file.
     """
 
     root: str = ""
@@ -32,7 +32,9 @@ def render(findings: Sequence[Finding], form: str, paint: Paint = plain, where: 
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
         return "".join(f"{line}\n" for finding in findings for line in text_lines(finding, paint))
-    return sarif(findings, where) if form == "sarif" else {"json": json_report, "github": github}[form](findings)
+    if form in ("sarif", "gitlab"):
+        return {"sarif": sarif, "gitlab": gitlab}[form](findings, where)
+    return {"json": json_report, "github": github}[form](findings)
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -41,7 +43,7 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
 
 
-# Findings as programs read them: json (our own, stable), GitHub's workflow commands, SARIF 2.1.0.
+# Findings as programs read them: json (our own, stable), GitHub's commands, SARIF 2.1.0, GitLab's Code Quality.
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -128,20 +130,25 @@ def sarif(findings: Sequence[Finding], where: Repository) -> str:
     driver = {"name": "bayplan", "version": __version__, "rules": [_sarif_rule(code) for code in codes]}
     results = [_sarif_result(each, codes.index(each.code), where) for each in findings]
     lines = [each.place.source[:LONGEST].strip() if each.place else "" for each in findings]
-    counts: dict[str, int] = {}
-    for result, line in zip(results, lines, strict=True):
-        key = _digest(result["ruleId"], _sarif_uri(result), line or result["message"]["text"])
-        counts[key] = counts.get(key, 0) + 1
-        result["partialFingerprints"] = {"primaryLocationLineHash": f"{key}:{counts[key]}"}
+    keys = _fingerprints(
+        (result["ruleId"], _sarif_uri(result), line or result["message"]["text"])
+        for result, line in zip(results, lines, strict=True)
+    )
+    for result, key in zip(results, keys, strict=True):
+        result["partialFingerprints"] = {"primaryLocationLineHash": key}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return _dump({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _digest(*texts: str) -> str:
-    """A fingerprint of a result that does not depend on its line number, so that alerts follow a line that moves."""
+def _fingerprints(results: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """A fingerprint of each result. It has no line number, so that alerts follow a line that moves."""
     from hashlib import sha256
 
-    return sha256("\0".join(texts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    counts: dict[str, int] = {}
+    for texts in results:
+        key = sha256("\0".join(texts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        counts[key] = counts.get(key, 0) + 1
+        yield f"{key}:{counts[key]}"
 
 
 def _sarif_uri(result: Mapping[str, Any]) -> str:
@@ -198,3 +205,33 @@ def uri(file: str) -> str:
     """A file name as a relative or absolute URI reference (RFC 3986): what is not unreserved is percent-encoded."""
     raw = file.encode("utf-8", "surrogateescape")
     return "".join(chr(byte) if byte in _URI else f"%{byte:02X}" for byte in raw)
+
+
+GITLAB = {"error": "major", "warning": "minor", "info": "info"}
+"""Severity -> severity of GitLab."""
+
+
+def gitlab(findings: Sequence[Finding], where: Repository) -> str:
+    """A report of GitLab's Code Quality: a list, in which each finding has a fingerprint of its own.
+
+    Source: GitLab 18, doc/ci/testing/code_quality.md, "Code Quality report format". It shows no notes, so that the
+    description has them.
+    """
+    places = [each.place or Place(where.file) for each in findings]
+    files = [_from_root(place.file, where) for place in places]
+    lines = [place.source[:LONGEST].strip() for place in places]
+    keys = _fingerprints(
+        (each.code, file, line or each.message) for each, file, line in zip(findings, files, lines, strict=True)
+    )
+    return _dump(
+        [
+            {
+                "description": f"{each.code}: {_with_notes(each)}",
+                "check_name": each.code,
+                "fingerprint": key,
+                "severity": GITLAB[each.severity],
+                "location": {"path": file, "lines": {"begin": place.line or 1}},
+            }
+            for each, place, file, key in zip(findings, places, files, keys, strict=True)
+        ]
+    )

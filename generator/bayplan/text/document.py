@@ -26,9 +26,6 @@ from bayplan.text.source import (
     too_many_values,
 )
 
-_LONG = 10_000
-"""Above this number of characters, the reader for simple lines is worth a try."""
-
 
 class Span(NamedTuple):
     """A range of characters. All numbers start at 1. The end is the place after the last character."""
@@ -121,7 +118,7 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
         check_surrogates(errors)
         raw = text.encode()
         check_characters(raw, errors, own=False)
-        trees = yaml.read(text, yaml.pyyaml_rules(twice), errors, dense=_is_dense(raw, text, json=False))
+        trees = yaml.read(text, scalars.pyyaml_rules(twice), errors, dense=_is_dense(raw, text, json=False))
     except StopReadingError:
         pass
     diagnostics = tuple(errors.found)
@@ -145,17 +142,24 @@ def _trees(name: str, raw: bytes, errors: Errors, own: bool) -> list[Any]:
             return yaml.read_json(text, own, errors)
         except ValueError as problem:
             notes = _not_json(name, problem, errors)
-    from bayplan.text import yaml
-
-    rules = yaml.rules_for(own)
+    rules = scalars.rules_for(own)
     dense = _is_dense(raw, text, json=False)
-    if len(text) >= _LONG and not dense:
+    if not dense:
         from bayplan.text import fast_yaml
 
-        data = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
-        if data is not None:
-            return data
+        if limits().depth >= fast_yaml.DEEPEST:
+            data = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: _flawless(piece, rules))
+            if data is not None:
+                return data
+    from bayplan.text import yaml
+
     return yaml.read(text, rules, errors, *notes, dense=dense)
+
+
+def _flawless(text: str, rules: scalars.Rules) -> list[Any]:
+    from bayplan.text import yaml
+
+    return yaml.read_flawless(text, rules)
 
 
 def _is_dense(raw: bytes, text: str, json: bool) -> bool:

@@ -1,9 +1,9 @@
 """Reads block style YAML of programs line by line, in half the time of libyaml.
 
-It understands block collections, scalars on one line and literal blocks. It passes a collection in flow style on one
-line to the parser, once for all of its occurrences. It returns None, and leaves the document to the parser, for
-anything else: anchors, tags, escapes, scalars over several lines, tabs, characters outside ASCII, and errors. It also
-returns None if it would call the parser too often: a topology file has thousands of different rows in flow style.
+It understands block collections, collections in flow style on one line, scalars on one line and literal blocks. It
+passes an unusual collection in flow style to the parser, once for all of its occurrences. It returns None, and leaves
+the document to the parser, for anything else: anchors, tags, escapes, scalars over several lines, tabs, characters
+outside ASCII, and errors. It also returns None if it would call the parser too often.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bayplan.core.typing import Any
 from bayplan.text.scalars import Memo
 from bayplan.text.source import InvalidScalar
 
-_PLAIN = r"(?:[A-Za-z0-9_./$(+=~^]|-(?=[^\s-]))[^\s:#]*+(?:(?::+(?=[^\s:])|\#| +(?=[^#\s]))[^\s:#]*+)*+"
+_PLAIN = r"(?:[A-Za-z0-9_./$(+=~^]|-++(?=[^\s-]))[^\s:#]*+(?:(?::+(?=[^\s:])|\#| +(?=[^#\s]))[^\s:#]*+)*+"
 _LINE = re.compile(
     r"( *+)((?:-(?: ++|$))*)"  # indentation, dashes
     r"(?:([A-Za-z0-9_./$(][^\s:#,\[\]{}\"']*|\"[^\"\\]*\"|'[^']*'):(?= |$))?"  # a key
@@ -23,8 +23,18 @@ _LINE = re.compile(
     r"(?: ++\#.*| *+)$"
 ).match
 _QUICK = re.compile(r"( *)((?:- )?)([A-Za-z][A-Za-z0-9_./-]*):(?: ([A-Za-z0-9][A-Za-z0-9_./-]*))?$").match
+_WORD = (
+    r"(?:[A-Za-z0-9_./$(+=~^]|-++(?=[A-Za-z0-9_./$(+=]))[^\s:#,\[\]{}?]*+"
+    r"(?:(?::(?=[A-Za-z0-9_./])| ++(?=[^\s:#,\[\]{}?]))[^\s:#,\[\]{}?]*+)*+"
+)
+_SCALAR = rf"{_WORD}|\"[^\"\\]*\"|'[^']*'"
+_ENTRY = re.compile(rf"(?:({_SCALAR}): ++)?(?:({_SCALAR})|([\[{{])) *+((?:[\]}}] *+)*+)(,?) *+").match
+"""An entry of a collection in flow style: key, value or opening bracket, closing brackets, comma."""
 _MARKER = re.compile(r"\n(?=---(?: |\n))")
 _DEEPEST = 50
+DEEPEST = 2 * _DEEPEST
+"""The most nested collections that this module reads: half of them in block style, half in flow style."""
+_MOST_FLOWS = 1000
 _LONGEST_KEY = 1000
 _CREDIT, _CALL = 4_000, 300
 """The initial credit for calls of the parser, and the cost of a call, in characters read line by line."""
@@ -78,19 +88,68 @@ class _Parser:
             raise _NoCreditError
         return self.parse(text)
 
-    def flow(self, text: str) -> Any:
+    def flow(self, text: str, values: Memo, keys: Memo) -> Any:
         """A collection in flow style on one line."""
-        if text not in self.flows:
+        found = self.flows.get(text)
+        if found is None:
             if text.count("[") + text.count("{") > _DEEPEST:
                 raise _UnusualError
-            try:
-                (self.flows[text],) = self.read(text + "\n")
-            except ValueError:
-                raise _UnusualError from None
-        value = self.flows[text]
-        if type(value) is not (list if text[0] == "[" else dict):
+            found = flow(text, values, keys)
+            if found is None:
+                try:
+                    (found,) = self.read(text + "\n")
+                except ValueError:
+                    raise _UnusualError from None
+            if len(self.flows) < _MOST_FLOWS:
+                self.flows[text] = found
+        if type(found) is not (list if text[0] == "[" else dict):
             raise _UnusualError
-        return value
+        return found
+
+
+def flow(text: str, values: Memo, keys: Memo) -> Any:
+    """The collection in flow style that is this text. None: it is unusual, or wrong."""
+    root: Any = None
+    node: Any = None  # the open collection
+    stack: list[Any] = []
+    place = 0
+    while match := _ENTRY(text, place):
+        key, value, bracket, closing, comma = match.groups()
+        place = match.end()
+        if bracket:
+            value = [] if bracket == "[" else {}
+        elif value[0] in "\"'":
+            value = value[1:-1]
+        else:
+            value = values[value]
+            if value.__class__ is InvalidScalar:
+                return None
+        if node.__class__ is dict:
+            if key is None:
+                return None
+            key = key[1:-1] if key[0] in "\"'" else keys[key]
+            if key.__class__ is not str or key in node or len(key) > _LONGEST_KEY:
+                return None
+            node[key] = value
+        elif key is not None:
+            return None
+        elif root is None:
+            root = value
+        else:
+            node.append(value)
+        if bracket:
+            stack.append(node)
+            node = value
+        for each in closing:
+            if each != " ":
+                if node is None or (each == "]") is not (node.__class__ is list):
+                    return None
+                node = stack.pop()
+        if node is None:
+            return root if place == len(text) and not comma else None
+        if bool(comma) is bool(bracket and not closing):
+            return None
+    return None
 
 
 def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
@@ -183,7 +242,7 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
         elif first == "|":
             value = _literal(lines, edge, value)
         elif first in "[{":
-            value = parser.flow(value)
+            value = parser.flow(value, values, keys)
         else:
             value = values[value]
             if value.__class__ is InvalidScalar:

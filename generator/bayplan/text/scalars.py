@@ -13,6 +13,7 @@ from itertools import islice
 
 from bayplan.core.phrases import shorten
 from bayplan.core.typing import Any
+from bayplan.core.values import NamedTuple
 from bayplan.text.source import InvalidScalar, limits
 
 MERGE = object()
@@ -64,6 +65,32 @@ class Memo(dict[str, Any]):
             self.clear()
         self[text] = value = self._resolve(text)
         return value
+
+
+class Rules(NamedTuple):
+    """How to read plain scalars, and whether the text has one of bayplan's own formats.
+
+    `tagged` reads scalars with a tag as PyYAML does. Then a key may be any scalar, the last duplicate key wins with a
+    warning of code `twice`, and the own keys of a mapping win over those of `<<`.
+    """
+
+    values: Memo
+    keys: Memo
+    own: bool
+    tagged: Callable[[str, str], Any] | None = None
+    twice: str = "R110"
+
+
+def rules_for(own: bool) -> Rules:
+    """The rules for bayplan's own formats, or for others."""
+    if own:
+        return Rules(Memo(own_value), Memo(own_key), True)
+    return Rules(Memo(foreign_value), Memo(foreign_key), False)
+
+
+def pyyaml_rules(twice: str) -> Rules:
+    """The rules of the safe loader of PyYAML. A duplicate key is a warning with this code."""
+    return Rules(Memo(pyyaml_value), Memo(pyyaml_key), False, pyyaml_tagged, twice)
 
 
 def kubectl(text: str) -> Any:

@@ -6,27 +6,14 @@ One loop makes data of the events. This is the fastest way to read YAML in Pytho
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-
-import yaml
-from yaml.events import (
-    AliasEvent,
-    CollectionStartEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
+from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Note
 from bayplan.core.phrases import shorten
 from bayplan.core.typing import Any, NoReturn
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
-from bayplan.text.scalars import MERGE, Memo
+from bayplan.text.scalars import MERGE, Memo, Rules
 from bayplan.text.source import RAISE, Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
 
 
@@ -57,6 +44,18 @@ def _import_pyyaml() -> None:
 
 _import_pyyaml()
 
+import yaml  # noqa: E402
+from yaml.events import (  # noqa: E402
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 MOST_EXPANDED = 100_000
 """The most nodes that all aliases of a document may expand to."""
@@ -79,32 +78,6 @@ _HINTS = (
 """Part of a parser message -> hint."""
 
 _JSON_TOKEN = r'(?s)[{}\[\]]|"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[^\s,:{}\[\]"]++'
-
-
-class Rules(NamedTuple):
-    """How to read plain scalars, and whether the text has one of bayplan's own formats.
-
-    `tagged` reads scalars with a tag as PyYAML does. Then a key may be any scalar, the last duplicate key wins with a
-    warning of code `twice`, and the own keys of a mapping win over those of `<<`.
-    """
-
-    values: Memo
-    keys: Memo
-    own: bool
-    tagged: Callable[[str, str], Any] | None = None
-    twice: str = "R110"
-
-
-def rules_for(own: bool) -> Rules:
-    """The rules for bayplan's own formats, or for others."""
-    if own:
-        return Rules(Memo(scalars.own_value), Memo(scalars.own_key), True)
-    return Rules(Memo(scalars.foreign_value), Memo(scalars.foreign_key), False)
-
-
-def pyyaml_rules(twice: str) -> Rules:
-    """The rules of the safe loader of PyYAML. A duplicate key is a warning with this code."""
-    return Rules(Memo(scalars.pyyaml_value), Memo(scalars.pyyaml_key), False, scalars.pyyaml_tagged, twice)
 
 
 def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = False) -> list[Any]:
@@ -515,3 +488,8 @@ class _Builder:
             message = f"with its aliases, the document has more than {limits().depth} nested mappings and lists"
             self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
         return value
+
+
+def libyaml() -> str:
+    """`with libyaml 0.2.5`, for people; without it, PyYAML reads slowly."""
+    return f"with libyaml {yaml._yaml.get_version_string()}" if yaml.__with_libyaml__ else "without libyaml"

@@ -110,8 +110,12 @@ def prepare(folder: Path, links: Mapping[str, str] = {}) -> dict[str, str]:
     (folder / "work" / ".git").mkdir()
     commands = folder / "bin"
     commands.mkdir()
-    for name, arguments in {"bayplan": '"$@"', "bayplan-krm": 'krm "$@"'}.items():
-        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bayplan {arguments}\n', encoding="utf-8")
+    for name, arguments in {
+        "bayplan": '-m bayplan "$@"',
+        "bayplan-krm": '-m bayplan krm "$@"',
+        "python": '"$@"',
+    }.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}\n', encoding="utf-8")
         (commands / name).chmod(0o755)
     for name, path in links.items():
         (commands / name).symlink_to(path)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.report import Batch
-from bayplan.report.findings import Place, findings
-from bayplan.report.formats import WIDEST, escape, excerpt, render, summary
+from bayplan.report.findings import WIDEST, Place, escape, excerpt, findings
+from bayplan.report.formats import render, summary
 from bayplan.text.document import Document
 
 TEXT = """\

@@ -8,7 +8,7 @@ from functools import partial
 
 from bayplan import pipeline
 from bayplan.cli import any_topology, inputs, output
-from bayplan.cli.compiling import Changes, changed, changes, cluster_title, topology_check
+from bayplan.cli.compiling import Changes, TopologyCheck, changed, changes, cluster_title, topology_check
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.cli.plan import queue_lines, queues_data
@@ -53,7 +53,7 @@ def _of_cluster(args: Arguments) -> int:
     batches += (Batch(any_topology.unknown_level(topology, level)), *of_cluster)
 
     def write() -> tuple[Diagnostic, ...]:
-        return output.write(_shown(args, {**cluster_data(topology, busy, level), **changes(args)}, _cluster_lines))
+        return output.write(_shown(args, {**cluster_data(topology, busy, level), **changes(args)}, cluster_lines))
 
     return finish(args, batches, write)
 
@@ -102,7 +102,7 @@ def _pool_data(
     }
 
 
-def _cluster_lines(data: Mapping[str, Any]) -> Iterator[str]:
+def cluster_lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{cluster_title(data)}: the largest gangs that fit"
     for pool in data["pools"]:
         amount = inventory.Amount(pool["nodes"], pool["usable"], pool["planned"], pool["unusable"])
@@ -132,12 +132,32 @@ def _cell(most: Mapping[str, Any] | None) -> str:
 
 def _of_workflows(args: Arguments) -> int:
     read = inputs.read_all(args)
+    answered, batches = of_workflows(args, read, topology_check(args))
+
+    def write() -> tuple[Diagnostic, ...]:
+        lines = partial(workflow_lines, queues=[list(queue_lines(planned)) for _, _, planned in answered])
+        return output.write(_shown(args, workflows_data(args, answered), lines))
+
+    return finish(args, batches, write)
+
+
+Answered = Sequence[tuple[Request, Checked, Planned]]
+"""Workflows of which bayplan can say how many fit."""
+
+
+def workflows_data(args: Arguments, answered: Answered) -> dict[str, Any]:
+    """The copies and replicas of all workflows."""
+    return {"workflows": [workflow_data(*each, changes(args)) for each in answered]}
+
+
+def of_workflows(args: Arguments, read: inputs.Inputs, check_topology: TopologyCheck) -> tuple[Answered, list[Batch]]:
+    """The workflows that are valid, and the diagnostics of all."""
     requested = inputs.requests(args, read)
     batches = [Batch(requested.diagnostics), *read.batches]
     if args.has("level"):
         message = "--level has no effect with a workflow, whose own levels count"
         batches.append(Batch((warning("A931", ("argument", "--level"), message, hint="leave it out"),)))
-    judged = topology_check(args)(read.topology) if read.topology else None
+    judged = check_topology(read.topology) if read.topology else None
     busy, of_cluster = inputs.occupied(args, judged[0].value if judged else None)
     batches += of_cluster
     plans, answered = list[Plan](), list[tuple[Request, Checked, Planned]]()
@@ -150,13 +170,7 @@ def _of_workflows(args: Arguments) -> int:
             answered.append((unproven, checked.value, planned.value))
             plans.append(planned.value.plan)
     batches.append(Batch(tuple(unused(inputs.given(args), (plan.workflow for plan in plans)))))
-
-    def write() -> tuple[Diagnostic, ...]:
-        data = {"workflows": [workflow_data(*each, changes(args)) for each in answered]}
-        queues = [list(queue_lines(planned)) for _, _, planned in answered]
-        return output.write(_shown(args, data, partial(_workflow_lines, queues=queues)))
-
-    return finish(args, batches, write)
+    return answered, batches
 
 
 def workflow_data(request: Request, checked: Checked, planned: Planned, changed: Changes) -> dict[str, Any]:
@@ -199,7 +213,7 @@ def _node_data(node: Gang | Group | PodSet, route: Route, rows: Mapping[Route, c
     return data
 
 
-def _workflow_lines(data: Mapping[str, Any], queues: Sequence[Sequence[str]]) -> Iterator[str]:
+def workflow_lines(data: Mapping[str, Any], queues: Sequence[Sequence[str]]) -> Iterator[str]:
     """`queues`: the lines of the queues of each workflow."""
     for workflow, lines in zip(data["workflows"], queues, strict=True):
         where = f"{cluster_title(workflow)}, namespace {workflow['namespace']}, for {workflow['scheduler']}"

@@ -26,6 +26,7 @@ from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.model.workflow import Workflow
 from bayplan.pipeline import Request
 from bayplan.planning.selection import unused
 from bayplan.report import Batch
@@ -46,13 +47,7 @@ def run(args: Arguments) -> int:
         return compare_schedulers(args, read)
     if inputs.without_topology(args) and not manifests:
         needed = any(args.has(each) for each in ("without", "with"))
-        batches = [*read.batches, *of_projects, *([Batch((inputs.no_topology(),))] if needed else [])]
-        workflows = []
-        for document in read.workflows:
-            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), inputs.given(args))
-            workflows += [outcome.value] if outcome.value else []
-            batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        batches.append(Batch(tuple(unused(inputs.given(args), workflows))))
+        batches = [*validated(args, read), *of_projects, *([Batch((inputs.no_topology(),))] if needed else [])]
         valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
         return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)
@@ -64,6 +59,16 @@ def run(args: Arguments) -> int:
     together = len(jointly) > 1 and not args.has("alone")
     success = Success(result=f"{len(jointly)} workflows fit at the same time") if together else success_of(jointly)
     return finish(args, batches, to_stdout=True, success=success)
+
+
+def validated(args: Arguments, read: Inputs) -> list[Batch]:
+    """The diagnostics of workflows without a topology."""
+    batches, workflows, given = [*read.batches], list[Workflow](), inputs.given(args)
+    for document in read.workflows:
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), given)
+        workflows += [outcome.value] if outcome.value else []
+        batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+    return [*batches, Batch(tuple(unused(given, workflows)))]
 
 
 # The hook for pre-commit also passes project files, topologies and tables, which stand for the workflows that they

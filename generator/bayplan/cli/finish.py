@@ -94,8 +94,8 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: 
 
 def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdout: bool) -> bool:
     """Writes the findings and, in text, their number. True: bayplan cannot write the findings."""
-    from bayplan.report.findings import findings
-    from bayplan.report.formats import plain, render, summary
+    from bayplan.report.findings import findings, plain
+    from bayplan.report.formats import render, summary
 
     how = paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain
     text = render(shown, form, how, *([_repository(args)] if form in ("sarif", "gitlab") else ()))

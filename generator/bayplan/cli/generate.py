@@ -26,7 +26,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.model.plan import Plan
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 

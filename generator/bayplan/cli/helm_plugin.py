@@ -12,7 +12,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 from bayplan.text.emit import scalar
 
 NAME = "bayplan"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 
 import click
@@ -17,7 +17,7 @@ from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 from bayplan.core.typing import Any
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""
@@ -25,6 +25,9 @@ WIDTH = 100
 
 def parse(argv: Sequence[str]) -> Arguments | int:
     """The parsed command line. An exit code: it is for help or completions, or it is wrong; both are printed."""
+    if "--version" in argv and {*argv} <= {"--version", "-v", "--verbose"}:
+        failed = output.write(f"{line}\n" for line in versions())
+        return finish(Arguments(Command("", "", ""), (), {}), [Batch(failed)])
     shown = io.BytesIO()
     with redirect_stdout(io.TextIOWrapper(shown, encoding="utf-8", write_through=True)):
         parsed = _parsed(argv)
@@ -51,6 +54,40 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
     return parsed
 
 
+PACKAGES = ("click", "jinja2", "jsonschema", "ortools", "torchx", "kubernetes-validate")
+PROGRAMS = ("kubectl", "kustomize", "helm", "git")
+
+
+def versions() -> Iterator[str]:
+    """The versions of what bayplan uses, and the known versions of components. It runs no program, and shows paths."""
+    import shutil
+    import sysconfig
+    from importlib.metadata import PackageNotFoundError, version
+
+    from bayplan.model.target import KNOWN
+    from bayplan.text.yaml import libyaml
+    from bayplan.workflows.native import API_VERSION
+
+    def installed(name: str) -> str:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "not installed"
+
+    yield f"{PROGRAM} {__version__}"
+    yield from output.table(
+        [
+            ("  python", f"{sys.implementation.name} {sys.version.split()[0]}"),
+            ("  platform", sysconfig.get_platform()),
+            ("  pyyaml", f"{installed('pyyaml')} {libyaml()}"),
+            *((f"  {name}", installed(name)) for name in PACKAGES),
+            ("  formats", API_VERSION),
+            *((f"  {name}", ", ".join(known)) for name, known in KNOWN.items()),
+            *((f"  {name}", shutil.which(name) or "not on the PATH") for name in PROGRAMS),
+        ]
+    )
+
+
 def called() -> str:
     """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
     return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
@@ -59,7 +96,8 @@ def called() -> str:
 def program() -> click.Group:
     """The whole tree of commands."""
     top = CommandGroup("", name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
-    click.version_option(__version__, message="%(prog)s %(version)s")(top)
+    text = "Show the version and exit. With --verbose: the versions of everything that bayplan uses."
+    click.version_option(__version__, message="%(prog)s %(version)s", help=text)(top)
     return top
 
 

@@ -23,7 +23,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.pipeline import Request
 from bayplan.planning.selection import select_backend
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 from bayplan.text.document import read
 from bayplan.text.emit import emit
 from bayplan.topologies import native

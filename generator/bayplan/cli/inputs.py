@@ -33,12 +33,18 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
         own = f"write --set {path}: each variable needs its own --set" if pair else ""  # OSMO's --set takes several
         wrong = tuple(each._replace(hint=each.hint or own) for each in raw.diagnostics)
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
-    folder = "" if path == "-" else os.path.dirname(path)
-    source = source._replace(read_file=lambda beside: read_beside(folder, beside), render=render)
-    read = documents(name, raw.value, "workflow", source)
-    if b"matrix" in raw.value and read.value:
+    return parsed(name, raw.value, source, "" if path == "-" else os.path.dirname(path))
+
+
+def parsed(name: str, raw: bytes, source: Source, folder: str | None) -> tuple[tuple[Document, ...], Batch]:
+    """The documents of the bytes of a workflow file. `folder`: where it may read files. None: it reads none."""
+    source = source._replace(render=render)
+    if folder is not None:
+        source = source._replace(read_file=lambda beside: read_beside(folder, beside))
+    read = documents(name, raw, "workflow", source)
+    if folder is not None and b"matrix" in raw and read.value:
         read = with_tables(read.value, folder)
-    unread = Document(name, text_of(raw.value) if read.diagnostics else "", 0, None)
+    unread = Document(name, text_of(raw) if read.diagnostics else "", 0, None)
     return read.value or (), Batch(read.diagnostics, {"workflow": read.value[0] if read.value else unread})
 
 
@@ -113,11 +119,16 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
     if variables.value is None:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(args.value("from"), variables.value)
-    read = [workflow(word, source) for word in args.words]
+    workflows, read = workflows_of(args.words, source)
     topology, topology_batches = (load or topology_of)(path) if path is not None else (None, ())
-    workflows = tuple(document for documents, _ in read for document in documents)
-    loaded = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *topology_batches))
+    loaded = Inputs(workflows, topology, (*batches, *read, *topology_batches))
     return _with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
+
+
+def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, ...], tuple[Batch, ...]]:
+    """The documents of several workflow files."""
+    read = [workflow(path, source) for path in paths]
+    return tuple(each for found, _ in read for each in found), (*_common_unused(batch for _, batch in read),)
 
 
 def _with_pool(word: str, read: Inputs) -> Inputs:

@@ -28,7 +28,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, pod_templates, text
 from bayplan.kube.shell import operand, quote
 from bayplan.report import Batch
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 from bayplan.text.document import Document, read
 
 # Broken references in the output of a build: a field has the name that an object had before kustomize renamed it.

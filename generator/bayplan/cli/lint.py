@@ -26,6 +26,11 @@ def run(args: Arguments) -> int:
     batches = [*batches, *read.batches]
     if request is None:
         return finish(args, batches, to_stdout=True)
+    return finish(args, [*batches, linted(request, read)], to_stdout=True)
+
+
+def linted(request: pipeline.LintRequest, read: Manifests) -> Batch:
+    """The diagnostics of all rules."""
     outcome, origins = pipeline.lint(request)
     reported = tuple(lenient(each, read) for each in outcome.diagnostics)
     routes = [route for each in reported for route in (each.route, *(note.route for note in each.notes))]
@@ -34,7 +39,7 @@ def run(args: Arguments) -> int:
     if request.topology is not None:
         sources["topology"] = request.topology
     named = {subject: document for subject, document in sources.items() if subject in subjects}
-    return finish(args, [*batches, Batch(reported, named, origins)], to_stdout=True)
+    return Batch(reported, named, origins)
 
 
 def lint_request(args: Arguments, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:

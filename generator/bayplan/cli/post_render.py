@@ -247,7 +247,7 @@ def _run(argv: Sequence[str], release: str) -> str:
     """The beginning of a report, up to the exit code."""
     from shlex import join
 
-    from bayplan.report.formats import escape
+    from bayplan.report.findings import escape
 
     named = f', release "{release}",' if release else ""
     folder = files.current_folder() or "a deleted folder"

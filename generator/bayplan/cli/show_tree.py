@@ -9,7 +9,7 @@ from bayplan.core.phrases import count, listing
 from bayplan.fabrics import pools_of
 from bayplan.model.plan import ONE
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Fabric
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 from bayplan.topologies.hostlist import compress
 from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Taken, Unit
 

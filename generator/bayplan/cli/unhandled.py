@@ -6,7 +6,7 @@ import os
 
 from bayplan.cli.failures import discard_stdout
 from bayplan.cli.finish import write_stderr
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 
 DEBUG = "BAYPLAN_DEBUG"
 """If this variable is 1, bayplan prints the traceback of a bug."""

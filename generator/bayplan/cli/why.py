@@ -40,8 +40,7 @@ from bayplan.manifests.diff import inside, same
 from bayplan.model.manifest import Manifest, Object
 from bayplan.pipeline import Request
 from bayplan.report import Batch
-from bayplan.report.findings import Place, places
-from bayplan.report.formats import Paint, excerpt, plain, where
+from bayplan.report.findings import Paint, Place, excerpt, places, plain, where
 from bayplan.workflows import native
 
 

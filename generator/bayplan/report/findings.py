@@ -1,7 +1,7 @@
 """Routes -> places: a finding is a diagnostic with lines and columns of files instead of routes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import AT, SEVERITIES, Diagnostic, Route, Severity, origin
 from bayplan.core.phrases import count
@@ -30,7 +30,10 @@ class Remark(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A diagnostic with its places. A finding without a place is about the run or its command line."""
+    """A diagnostic with its places. A finding without a place is about the run or its command line.
+
+    `str` is its text, as a report on a terminal shows it.
+    """
 
     place: Place | None
     code: str
@@ -38,6 +41,9 @@ class Finding(NamedTuple):
     message: str
     notes: tuple[Remark, ...]
     hint: str
+
+    def __str__(self) -> str:
+        return "\n".join(text_lines(self, plain))
 
 
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
@@ -168,3 +174,81 @@ def _at(route: Route) -> Span:
     """The line and column after the marker, and those of the end if there is more than one character."""
     line, column, *end = (int(each) for each in route[route.index(AT) + 1 :])
     return Span(line, column, *end) if end else Span(line, column, line, column + 1)
+
+
+# Findings as people read them: place, message, the line of the file with what is meant underlined, notes, a hint.
+
+Paint = Callable[[str, str], str]
+"""(role, text) -> text. Roles: error warning info (severities), place, gutter, label."""
+
+WIDEST = 120
+"""Characters of a source line that are shown, around the place that is meant."""
+
+BEFORE = 40
+"""Characters before that place, where a line must be cut."""
+
+
+def plain(role: str, text: str) -> str:
+    """No colours."""
+    return text
+
+
+def text_lines(finding: Finding, paint: Paint) -> Iterator[str]:
+    label = paint(finding.severity, f"{finding.severity}[{finding.code}]:")
+    yield f"{paint('place', where(finding.place, 'bayplan'))}: {label} {escape(finding.message)}"
+    if finding.place and finding.place.source.strip():
+        source, underline = excerpt(finding.place)
+        yield paint("gutter", f"{finding.place.line:>5} | ") + source
+        yield paint("gutter", f"{'':>5} | ") + paint(finding.severity, underline)
+    for note in finding.notes:
+        place = f"{where(note.place)}: " if note.place else ""
+        yield f"  {paint('label', 'note:')} {place}{escape(note.message)}"
+    if finding.hint:
+        yield f"  {paint('label', 'hint:')} {escape(finding.hint)}"
+
+
+def where(place: Place | None, nowhere: str = "") -> str:
+    """`workflow.yaml:14:17`, or `workflow.yaml` for the file as a whole.
+
+    GitHub Actions would take a line that begins with two colons for a command.
+    """
+    if place is None:
+        return nowhere
+    file = f"{'./' * place.file.lstrip().startswith('::')}{escape(place.file)}"
+    return f"{file}:{place.line}:{place.column}" if place.line else file
+
+
+def escape(text: str) -> str:
+    """The text without characters that move the cursor or cannot be seen."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def excerpt(place: Place) -> tuple[str, str]:
+    """The source line, cut where it is very long, and what underlines the place in it."""
+    line, first = place.source, place.column - 1
+    last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
+    start = max(0, first - BEFORE) if len(line) > WIDEST else 0
+    end = start + WIDEST
+    left, right = "..." if start else "", "..." if end < len(line) else ""
+    cells = [_cell(c) for c in line[start:end]]
+    pad = len(left) + sum(_width(cell) for cell in cells[: first - start])
+    length = sum(_width(cell) for cell in cells[first - start : last - start])
+    return f"{left}{''.join(cells)}{right}".rstrip(), " " * pad + "^" + "~" * (length - 1)
+
+
+def _cell(character: str) -> str:
+    """What stands for a character of a source line."""
+    if character.isprintable() or character == "\u00a0":
+        return character
+    return "    " if character == "\t" else "\ufffd"
+
+
+def _width(cell: str) -> int:
+    """Columns of a terminal that a cell takes."""
+    if cell.isascii():
+        return len(cell)
+    from unicodedata import combining, east_asian_width
+
+    return 0 if combining(cell) else 2 if east_asian_width(cell) in "WF" else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import join, normpath, relpath
 
 from bayplan import __version__
@@ -11,84 +11,7 @@ from bayplan.core.diagnostics import SEVERITIES
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.report.codes import sections, title
-from bayplan.report.findings import Finding, Place
-
-# Findings as people read them: place, message, the line of the file with what is meant underlined, notes, a hint.
-
-Paint = Callable[[str, str], str]
-"""(role, text) -> text. Roles: error warning info (severities), place, gutter, label."""
-
-WIDEST = 120
-"""Characters of a source line that are shown, around the place that is meant."""
-
-BEFORE = 40
-"""Characters before that place, where a line must be cut."""
-
-
-def plain(role: str, text: str) -> str:
-    """No colours."""
-    return text
-
-
-def _lines(finding: Finding, paint: Paint) -> Iterator[str]:
-    label = paint(finding.severity, f"{finding.severity}[{finding.code}]:")
-    yield f"{paint('place', where(finding.place, 'bayplan'))}: {label} {escape(finding.message)}"
-    if finding.place and finding.place.source.strip():
-        source, underline = excerpt(finding.place)
-        yield paint("gutter", f"{finding.place.line:>5} | ") + source
-        yield paint("gutter", f"{'':>5} | ") + paint(finding.severity, underline)
-    for note in finding.notes:
-        place = f"{where(note.place)}: " if note.place else ""
-        yield f"  {paint('label', 'note:')} {place}{escape(note.message)}"
-    if finding.hint:
-        yield f"  {paint('label', 'hint:')} {escape(finding.hint)}"
-
-
-def where(place: Place | None, nowhere: str = "") -> str:
-    """`workflow.yaml:14:17`, or `workflow.yaml` for the file as a whole.
-
-    GitHub Actions would take a line that begins with two colons for a command.
-    """
-    if place is None:
-        return nowhere
-    file = f"{'./' * place.file.lstrip().startswith('::')}{escape(place.file)}"
-    return f"{file}:{place.line}:{place.column}" if place.line else file
-
-
-def escape(text: str) -> str:
-    """The text without characters that move the cursor or cannot be seen."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def excerpt(place: Place) -> tuple[str, str]:
-    """The source line, cut where it is very long, and what underlines the place in it."""
-    line, first = place.source, place.column - 1
-    last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
-    start = max(0, first - BEFORE) if len(line) > WIDEST else 0
-    end = start + WIDEST
-    left, right = "..." if start else "", "..." if end < len(line) else ""
-    cells = [_cell(c) for c in line[start:end]]
-    pad = len(left) + sum(_width(cell) for cell in cells[: first - start])
-    length = sum(_width(cell) for cell in cells[first - start : last - start])
-    return f"{left}{''.join(cells)}{right}".rstrip(), " " * pad + "^" + "~" * (length - 1)
-
-
-def _cell(character: str) -> str:
-    """What stands for a character of a source line."""
-    if character.isprintable() or character == "\u00a0":
-        return character
-    return "    " if character == "\t" else "\ufffd"
-
-
-def _width(cell: str) -> int:
-    """Columns of a terminal that a cell takes."""
-    if cell.isascii():
-        return len(cell)
-    from unicodedata import combining, east_asian_width
-
-    return 0 if combining(cell) else 2 if east_asian_width(cell) in "WF" else 1
+from bayplan.report.findings import Finding, Paint, Place, escape, plain, text_lines, where
 
 
 class Repository(NamedTuple):
@@ -108,7 +31,7 @@ ANYWHERE = Repository()
 def render(findings: Sequence[Finding], form: str, paint: Paint = plain, where: Repository = ANYWHERE) -> str:
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
-        return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
+        return "".join(f"{line}\n" for finding in findings for line in text_lines(finding, paint))
     if form in ("sarif", "gitlab"):
         return {"sarif": sarif, "gitlab": gitlab}[form](findings, where)
     return {"json": json_report, "github": github}[form](findings)

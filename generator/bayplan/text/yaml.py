@@ -488,3 +488,8 @@ class _Builder:
             message = f"with its aliases, the document has more than {limits().depth} nested mappings and lists"
             self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
         return value
+
+
+def libyaml() -> str:
+    """`with libyaml 0.2.5`, for people; without it, PyYAML reads slowly."""
+    return f"with libyaml {yaml._yaml.get_version_string()}" if yaml.__with_libyaml__ else "without libyaml"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bayplan.cli.pictures.scene import Box, Cell, Scene, boxes, group_name, legend, mark
 from bayplan.core.phrases import count
-from bayplan.report.formats import escape
+from bayplan.report.findings import escape
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SIGNS = {

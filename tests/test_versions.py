@@ -107,3 +107,14 @@ def test_the_verbose_version_names_what_it_uses(tmp_path: Path) -> None:
     assert rows["formats"] == "bayplan.dev/v1alpha1"
     assert bayplan("--verbose", "--version").stdout == done.stdout
     assert bayplan("--version", "-v", env={"PATH": str(tmp_path)}).stdout != ""
+
+
+def test_a_project_takes_the_kinds_that_a_workflow_takes() -> None:
+    schemas = {
+        name: json.loads((ROOT / "schemas" / f"{name}.json").read_text("utf-8")) for name in ("project", "workflow")
+    }
+    project, gang = (
+        schemas[name]["definitions"][word]["properties"]["workload"]["enum"]
+        for name, word in (("project", "output"), ("workflow", "gang"))
+    )
+    assert sorted(project) == sorted({*gang} - {"auto", "sbatch"})

@@ -81,7 +81,7 @@ def key(selected: Selected) -> tuple[int | None, str] | None:
 
 
 def forms(one: Object, first: Augmented, two: Object, second: Augmented) -> Forms | None:
-    """What the results of two twins have in common. None if they do not differ in the name alone."""
+    """What the results of two twins have in common. None if they differ in more than the name."""
     sizes = {(len(each.plans), len(each.changes), len(each.added)) for each in (first, second)}
     own = all(_is_own(*each) for each in ((one, first), (two, second)))
     if not own or len(sizes) > 1 or len(first.plans) != 1 or name(one) == name(two):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
@@ -450,6 +453,11 @@ COMMANDS = (
 """Every command."""
 
 
+def called() -> str:
+    """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
+    return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
+
+
 def overview() -> str:
     """What `bayplan --help` prints, as click makes it of the same table. click takes longer to load than all of it."""
     rows = {}
@@ -459,5 +467,5 @@ def overview() -> str:
     width = max(map(len, rows))
     lines = [f"  {name:{width}}  {summary}" for name, summary in rows.items()]
     options = ("  --version  Show the version and exit.", "  --help     Show this message and exit.")
-    usage = f"Usage: {PROGRAM} [OPTIONS] COMMAND [ARGS]..."
+    usage = f"Usage: {called()} [OPTIONS] COMMAND [ARGS]..."
     return "\n".join((usage, "", f"  {ABOUT}", "", "Options:", *options, "", "Commands:", *lines, "", f"  {EXITS}", ""))

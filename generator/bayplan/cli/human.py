@@ -12,7 +12,7 @@ import click
 
 from bayplan import __version__
 from bayplan.cli import output
-from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM
+from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM, called
 from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 from bayplan.core.typing import Any
@@ -86,11 +86,6 @@ def versions() -> Iterator[str]:
             *((f"  {name}", shutil.which(name) or "not on the PATH") for name in PROGRAMS),
         ]
     )
-
-
-def called() -> str:
-    """How the user called the program, for usages and hints: `kubectl bayplan` if it is a plugin of kubectl."""
-    return f"kubectl {PROGRAM}" if os.path.basename(sys.argv[0]) == f"kubectl-{PROGRAM}" else PROGRAM
 
 
 def program() -> click.Group:

@@ -466,6 +466,7 @@ def overview() -> str:
         rows[name] = GROUPS.get(name, command.summary)
     width = max(map(len, rows))
     lines = [f"  {name:{width}}  {summary}" for name, summary in rows.items()]
-    options = ("  --version  Show the version and exit.", "  --help     Show this message and exit.")
+    verbose = "  --version  Show the version and exit. With --verbose: the versions of everything that bayplan"
+    options = (verbose, "             uses.", "  --help     Show this message and exit.")
     usage = f"Usage: {called()} [OPTIONS] COMMAND [ARGS]..."
     return "\n".join((usage, "", f"  {ABOUT}", "", "Options:", *options, "", "Commands:", *lines, "", f"  {EXITS}", ""))

@@ -4,6 +4,9 @@ this list.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -147,4 +150,39 @@ def test_an_entry_point_loads_nothing_heavy(arguments: list[str], forbidden: fro
 
 def test_a_render_loads_few_modules_of_its_own() -> None:
     own = {name for name in loaded(*RENDER_64) if name.split(".")[0] == "bayplan"}
-    assert len(own) <= 91, sorted(own)
+    assert len(own) <= 92, sorted(own)
+
+
+WITH_PATTERNS = """
+import os, sys
+from bayplan.cli.run import run
+code = run(sys.argv[1:])
+print("LOADED", *({"re", "enum"} & set(sys.modules)), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_a_second_render_reads_the_patterns_of_the_first_and_survives_a_broken_file(tmp_path: Path) -> None:
+    def render() -> tuple[str, str]:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = [sys.executable, "-S", "-c", WITH_PATTERNS, *RENDER_64]
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr.rpartition("LOADED")[2].strip()
+
+    first, loaded_first = render()
+    assert "re" in loaded_first.split()
+    assert render() == (first, "")
+    (kept,) = tmp_path.rglob("*.patterns")
+    for broken in (b"", b"no marshalled data", kept.read_bytes()[:-9]):
+        kept.write_bytes(broken)
+        output, loaded_again = render()
+        assert output == first
+        assert "re" in loaded_again.split()
+        assert render() == (first, "")
+    kept.unlink()
+    kept.mkdir()  # no file can be written there
+    assert render()[0] == first
+    assert not [path for path in tmp_path.rglob("*.patterns.*") if path != kept]

@@ -412,6 +412,7 @@ COMMANDS = (
             Option(
                 ("-o", "--output"), "A file, or a folder with a file for each format (default: stdout).", "FILE|DIR/"
             ),
+            DIAGNOSTICS,
         ),
         "Without NAME: all of them, into a folder. Editors find them in the folder .bayplan/schemas/ of a project: "
         "`import` and `topology import` name them in the first line of what they write into the project.",

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -21,6 +22,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -64,6 +66,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	utilruntime.ReallyCrash = false
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, crashed)
 	reader := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := reader.ReadBytes('\n')
@@ -74,6 +78,15 @@ func main() {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// crashed ends the program, unless the case has its answer: findBestPlacement of kube-scheduler 1.37 may return no
+// placement when its context ends during a scheduling cycle, and its caller then reads a nil pointer.
+func crashed(ctx context.Context, reason any) {
+	if ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "panic: %v\n%s", reason, debug.Stack())
+		os.Exit(2)
 	}
 }
 

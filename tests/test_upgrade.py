@@ -35,7 +35,9 @@ def streams(draw: st.DrawFn) -> str:
             return f" [ {' , '.join(anchored)} ]  # F733\n"
         return "   # F733\n" + "".join(f"    -   {each}   # F733\n\n" for each in anchored)
 
-    outputs = "".join(f"  - workflows: [F733]\n    to: 'F733'\n    accept:{codes()}" for _ in range(draw(st.integers(1, 3))))
+    outputs = "".join(
+        f"  - workflows: [F733]\n    to: 'F733'\n    accept:{codes()}" for _ in range(draw(st.integers(1, 3)))
+    )
     text = PROJECT + outputs + MANIFEST + FUNCTION + f"  accept:{codes()}  failOn:{codes()}" + MANIFEST
     return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
 
@@ -78,9 +80,9 @@ def test_a_step_renames_keys_and_maps_values() -> None:
     """No real step has a new `apiVersion` so far."""
     old = (
         f"# top\napiVersion: '{V1ALPHA1}'   # version\nkind: Project\nspec:\n"
-        "  mode: &m \"old\"  # mode\n  outputs:\n  - &o {to: to, \"to\" : x}\n  - <<: *o\n"
+        '  mode: &m "old"  # mode\n  outputs:\n  - &o {to: to, "to" : x}\n  - <<: *o\n'
     ).replace("to: to, ", "")
-    new = old.replace(V1ALPHA1, NEXT).replace("mode: &m \"old\"", "how: &m \"new\"").replace('"to" :', '"into" :')
+    new = old.replace(V1ALPHA1, NEXT).replace('mode: &m "old"', 'how: &m "new"').replace('"to" :', '"into" :')
     after = upgraded("", (old + MANIFEST).encode(), (FICTITIOUS,))
     assert after.value == (new + MANIFEST).encode()
     assert yaml.safe_load(new)["spec"] == {"how": "new", "outputs": [{"into": "x"}, {"into": "x"}]}

@@ -23,7 +23,6 @@ from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error
 from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
-from bayplan.kube.shell import operand
 from bayplan.model.manifest import Item
 from bayplan.model.plan import Plan
 from bayplan.report import Batch
@@ -323,6 +322,8 @@ def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route
     whole = key == "topology" and key not in entry and key in project.spec
     place = (SUBJECT, *(("spec", key) if whole else (*route, key) if key in entry else route))
     if diagnostic.code == "A924" and diagnostic.severity == "info":
+        from bayplan.kube.shell import operand
+
         diagnostic = diagnostic._replace(hint=f"run `bayplan upgrade {operand(project.document.name)}`")
     return at_name(diagnostic, place)
 

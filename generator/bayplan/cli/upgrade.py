@@ -136,8 +136,8 @@ def _piece(piece: bytes, steps: tuple[Step, ...]) -> bytes | None:
         root = compose(events(document.text), document.text)
         if more or root is None:
             return None
-        rows = [row for row in step.rows if document.data["kind"] in row.kinds]
-        new = _edited(document.text, dict(edit for row in (*rows, _version(step)) for edit in _edits(root, row.path, row)))
+        rows = [_version(step), *(row for row in step.rows if document.data["kind"] in row.kinds)]
+        new = _edited(document.text, dict(edit for row in rows for edit in _edits(root, row.path, row)))
         mark = piece[: len(piece) - len(document.text.encode())]
         again = read("", mark + new.encode(), SUBJECT, own=False).value or ()
         if [each.data for each in again] != expected:

@@ -102,9 +102,10 @@ def upgraded(name: str, raw: bytes, steps: tuple[Step, ...] = STEPS) -> Outcome[
     Errors R103 to R157. A993: bayplan cannot change a value by its text.
     """
     if raw[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
-        message = "the file is UTF-16, and bayplan upgrades only UTF-8"
+        message = "the file is not UTF-8, and bayplan upgrades only UTF-8"
         return Outcome(None, (error("R104", (SUBJECT, AT, 1, 1), message, hint="save it as UTF-8"),))
-    if MARK not in raw:
+    kinds = {kind.encode() for step in steps for row in step.rows for kind in row.kinds}
+    if MARK not in raw or not any(kind in raw for kind in kinds):
         return Outcome(raw)
     whole = read(name, raw, SUBJECT, own=False)
     if whole.value is None:

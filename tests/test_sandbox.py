@@ -138,6 +138,7 @@ DOORS = {
     "topology import": "topology import {}",
     "topology import --update": "topology import nodes.json --update {}",
     "topology export": "topology export {} --to kai",
+    "upgrade": "upgrade {}",
     "krm -t": "krm -t {}",
 }
 FUNCTION = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ExpandWorkflows", "metadata": {"name": "it"}, "spec": {}}

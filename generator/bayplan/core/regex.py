@@ -1,6 +1,6 @@
 """`re` for patterns that are constants of bayplan. Patterns that an earlier run compiled need neither `re` nor time.
 
-Importing `re` and compiling the patterns of a render take 1.5 times as long as starting an interpreter. The first run
+Importing `re` and compiling the patterns of a render take about as long as starting an interpreter. The first run
 keeps the code of each pattern in a file beside its `.pyc`, for one version of Python. A run that cannot read or write
 this file uses `re`. Patterns of users are for `re`: they would only make the file grow.
 """

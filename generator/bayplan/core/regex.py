@@ -1,27 +1,20 @@
 """`re` for patterns that are constants of bayplan. Patterns that an earlier run compiled need neither `re` nor time.
 
-Importing `re` and compiling the patterns of a render take about as long as starting an interpreter. The first run
-keeps the code of each pattern in a file beside its `.pyc`, for one version of Python. A run that cannot read or write
-this file uses `re`. Patterns of users are for `re`: they would only make the file grow.
+`core.startup` keeps them. Patterns of users are for `re`: they would only make its file grow.
 """
 
 from __future__ import annotations
 
 import _sre  # type: ignore[import-not-found]
-import marshal
-import os
-import sys
 
-from bayplan.core.typing import TYPE_CHECKING, Any
+from bayplan.core import startup
+from bayplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from re import Match, Pattern
 
 MULTILINE, DOTALL, ASCII = 8, 16, 256
 """The flags of `re`, as integers."""
-
-_FILE = f"{__spec__.cached}.patterns" if __spec__ and __spec__.cached else ""
-_VERSION = (sys.version, _sre.MAGIC)
 
 
 def compile(pattern: str, flags: int = 0) -> Pattern[str]:
@@ -52,24 +45,13 @@ def sub(pattern: str, replacement: str, text: str, flags: int = 0) -> str:
     return compile(pattern, flags).sub(replacement, text)
 
 
-def _read() -> dict[tuple[str, int], tuple[Any, ...]]:
-    """The patterns of earlier runs: flags, code, groups, names of groups."""
-    try:
-        with open(_FILE, "rb") as file:
-            version, kept = marshal.loads(file.read())
-        return dict(kept) if version == _VERSION else {}
-    except (OSError, EOFError, ValueError, TypeError):
-        return {}
-
-
 _compiled: dict[tuple[str, int], Pattern[str]] = {}
-_kept = _read()
 
 
 def _load(pattern: str, flags: int) -> Pattern[str]:
-    """The pattern from the file, or compiled by `re` and then kept."""
+    """The pattern of an earlier run, or compiled by `re` and then kept."""
     try:
-        final, code, groups, names, order = _kept[pattern, flags]
+        final, code, groups, names, order = startup.patterns[pattern, flags]
         loaded: Pattern[str] = _sre.compile(pattern, final, [*memoryview(code).cast("I")], groups, names, order)
         return loaded
     except (KeyError, ValueError, TypeError, RuntimeError, OverflowError):
@@ -81,11 +63,7 @@ def _load(pattern: str, flags: int) -> Pattern[str]:
 
 
 def _keep(pattern: str, flags: int) -> None:
-    """Adds a pattern to the file. What other processes add at the same time is lost until the next run."""
-    global _FILE
-    if not _FILE or sys.dont_write_bytecode:
-        return
-    temporary = f"{_FILE}.{os.getpid()}"
+    """Gives a pattern to `core.startup`, as `re._compiler.compile` of CPython 3.11 to 3.14 gives it to `_sre`."""
     try:
         from array import array
         from re import _compiler, _parser  # type: ignore[attr-defined]
@@ -97,11 +75,6 @@ def _keep(pattern: str, flags: int) -> None:
         for name, number in names.items():
             order[number] = name
         final = int(flags | parsed.state.flags)
-        _kept[pattern, flags] = (final, code, parsed.state.groups - 1, names, tuple(order))
-        with open(temporary, "xb") as file:
-            file.write(marshal.dumps((_VERSION, _kept)))
-        os.replace(temporary, _FILE)
-    except Exception:  # a read-only installation, a full disk, or a Python whose `re` has other internals
-        _FILE = ""
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+        startup.keep_pattern((pattern, flags), (final, code, parsed.state.groups - 1, names, tuple(order)))
+    except Exception:  # a Python whose `re` has other internals
+        return

@@ -1,6 +1,4 @@
-"""What each entry point loads. An import that nobody needs costs more than the work: the budgets of benchmarks/ hang on
-this list.
-"""
+"""What each entry point loads. An import that nobody needs costs more than the work, and benchmarks/ measure it."""
 
 from __future__ import annotations
 

@@ -23,11 +23,12 @@ from bayplan.model.formats import Source
 from bayplan.model.manifest import File, Item
 from bayplan.pipeline import CheckedTopology, Planned
 from bayplan.report import Batch
-from bayplan.report.findings import Finding, Place, Remark, findings
+from bayplan.report.findings import Finding as Finding
+from bayplan.report.findings import Place as Place
+from bayplan.report.findings import Remark as Remark
+from bayplan.report.findings import findings
 from bayplan.text.document import Document, read
 from bayplan.text.source import text_of
-
-__all__ = ("Finding", "Place", "Remark")
 
 Path = str | os.PathLike[str]
 

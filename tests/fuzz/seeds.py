@@ -40,6 +40,7 @@ DOORS = (
     "post-render",
     "krm",
     "generate",
+    "upgrade",
     "kustomize doctor",
     "init",
     "explain",

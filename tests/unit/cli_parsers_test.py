@@ -68,6 +68,7 @@ def command(name: str) -> Command:
         "schema workflow",
         "explain R101",
         "schedulers",
+        "upgrade a.yaml b.yaml --check",
         "init",
         "completion bash",
     ],

@@ -57,6 +57,7 @@ CALLS: dict[str, tuple[list[str], str]] = {
     "topology import": ([SLURM], ""),
     "topology export": ([TOPOLOGY, "--to", "slurm"], ""),
     "generate": ([f"{EXAMPLES}/project", "--check"], ""),
+    "upgrade": ([f"{EXAMPLES}/project/bayplan.yaml", "--check"], ""),
     "krm": ([], "kind: ResourceList\nitems: []\n"),
     "kustomize doctor": (["."], ""),
     "kustomize references": (["."], ""),

@@ -321,6 +321,10 @@ def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route
     key = KEYS.get(named_by(diagnostic), "workflows")
     whole = key == "topology" and key not in entry and key in project.spec
     place = (SUBJECT, *(("spec", key) if whole else (*route, key) if key in entry else route))
+    if diagnostic.code == "A924" and diagnostic.severity == "info":
+        from bayplan.kube.shell import operand
+
+        diagnostic = diagnostic._replace(hint=f"run `bayplan upgrade {operand(project.document.name)}`")
     return at_name(diagnostic, place)
 
 

@@ -18,6 +18,21 @@ def krm() -> None:
     _leave(run_krm(sys.argv[1:]))
 
 
+GIVEN = ("TOPOLOGY", "SCHEDULER", "NAMESPACE")
+"""What an application of Argo CD sets in `plugin.env`: options of render. Argo CD adds a prefix to their names."""
+
+
+def argocd() -> None:
+    """The installed command `bayplan-argocd`: renders the workflows of this folder, as a plugin of Argo CD.
+
+    It needs no shell. Its arguments are more options of render.
+    """
+    names = sorted(f"./{each}" for each in os.listdir() if each.endswith(".workflow.yaml") and each[0] != ".")
+    options = [f"--{key.lower()}={value}" for key in GIVEN if (value := os.environ.get(f"ARGOCD_ENV_{key}"))]
+    sys.argv[1:] = ["render", "--sandbox", *(names or ["./*.workflow.yaml"]), *options, *sys.argv[1:]]
+    _leave(main())
+
+
 def script() -> None:
     """The installed command. kubectl runs it as a plugin, and asks it for completions, by other names of its file."""
     if os.path.basename(sys.argv[0]) == "kubectl_complete-bayplan":

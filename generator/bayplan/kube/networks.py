@@ -165,6 +165,8 @@ KINDS: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 """API group and kind -> the kind of fabric, and its links if the kind determines them."""
 
+DEFINITION = (MULTUS, "NetworkAttachmentDefinition")
+
 DEFAULT_SPACE = ("MacvlanNetwork", "IPoIBNetwork")
 """Kinds whose network is in `default` if the object has no namespace (Network Operator, pkg/state)."""
 
@@ -193,9 +195,9 @@ class Network(NamedTuple):
 def networks(objects: Iterable[Object]) -> Iterator[Network]:
     """Every network among some objects; several objects may describe one network."""
     for one in objects:
-        if (group(one), kind(one)) in KINDS:
+        if (known := (group(one), kind(one))) in KINDS:
             yield _wanted(one)
-        elif (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
+        elif known == DEFINITION:
             yield _attachment(one)
 
 

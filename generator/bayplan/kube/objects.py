@@ -109,7 +109,8 @@ def group(one: Object) -> str:
 
 def kind(one: Object) -> str:
     """Its kind."""
-    return text(one.data, "kind")
+    value = one.data.get("kind") if isinstance(one.data, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def name(one: Object) -> str:

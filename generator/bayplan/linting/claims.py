@@ -41,9 +41,8 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
     """M780, M804, M813: claims that pods declare and use, and the API versions of claims."""
     for template in context.templates:
         yield from _claim_use(template)
-    for one in context.objects:
-        if text(one.data, "apiVersion").startswith((f"{API}/", f"{CLASSIC}/")):
-            yield from _api_version(one, context.target)
+    for one in context.among([each for each in context.kinds if each[0] in (API, CLASSIC)]):
+        yield from _api_version(one, context.target)
 
 
 def claims(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:

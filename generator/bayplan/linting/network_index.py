@@ -58,6 +58,7 @@ class NetworkIndex(NamedTuple):
 
     by_name: Mapping[str, Sequence[DescribedNetwork]]
     attached: tuple[AttachedPods, ...]
+    networks: tuple[Network, ...]  # of the manifests
 
     def every(self) -> Iterator[DescribedNetwork]:
         """All networks."""
@@ -67,15 +68,15 @@ class NetworkIndex(NamedTuple):
 def network_index(context: LintContext) -> NetworkIndex:
     """The networks of the manifests and of the topology, and the pod templates that request networks."""
     described: dict[str, list[DescribedNetwork]] = {}
-    for each in (*_manifest_networks(context), *_rail_networks(context)):
+    written = tuple(networks(context.among({*multus.KINDS, multus.DEFINITION})))
+    for each in (*map(_of_manifest, written), *_rail_networks(context)):
         _merge_into(described.setdefault(each.name, []), each)
     attached = tuple(_attached_pods(each, described) for each in context.templates if NETWORKS in each.annotations)
-    return NetworkIndex(described, attached)
+    return NetworkIndex(described, attached, written)
 
 
-def _manifest_networks(context: LintContext) -> Iterator[DescribedNetwork]:
-    for each in networks(context.objects):
-        yield DescribedNetwork(each.name, each.namespace, each.kind, each.resource, each.link_type, each)
+def _of_manifest(each: Network) -> DescribedNetwork:
+    return DescribedNetwork(each.name, each.namespace, each.kind, each.resource, each.link_type, each)
 
 
 def _rail_networks(context: LintContext) -> Iterator[DescribedNetwork]:

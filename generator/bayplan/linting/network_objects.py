@@ -14,7 +14,7 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube import networks as ip
-from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
+from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, parsed
 from bayplan.kube.networks import RESOURCE as DEVICE
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.linting.network_index import AttachedPods, NetworkIndex
@@ -42,9 +42,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+CHECKED = frozenset({*ip.KINDS, ip.DEFINITION, (NVIDIA, "NicClusterPolicy"), (NVIDIA, "NicNodePolicy")})
+"""API groups and kinds of the objects that `check_objects` checks."""
+
+
 def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M848, M850: objects of the Network Operator, and NetworkAttachmentDefinitions."""
-    for one in context.objects:
+    for one in context.among(CHECKED):
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
             yield from _fields(one, context)
@@ -54,9 +58,9 @@ def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Dia
                 yield from _macvlan(one)
         if group(one) == NVIDIA and kind(one) in ("NicClusterPolicy", "NicNodePolicy"):
             yield from _policy(one, context)
-        if (group(one), kind(one)) == (MULTUS, "NetworkAttachmentDefinition"):
+        if (group(one), kind(one)) == ip.DEFINITION:
             yield from _definition(one)
-    for each in networks(context.objects):
+    for each in described.networks:
         yield from _links(each, described)
         yield from _mtu(each)
 
@@ -185,7 +189,7 @@ POOLS = "nv-ipam.nvidia.com"
 
 def check_addresses(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M849, M855: the addresses of networks and pools."""
-    for each in networks(context.objects):
+    for each in described.networks:
         yield from _network(each, context, described)
     for pool in context.of(POOLS, "IPPool"):
         yield from _ip_pool(pool, context)

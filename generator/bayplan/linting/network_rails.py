@@ -12,7 +12,7 @@ from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import LONGEST, read
-from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
+from bayplan.kube.objects import get, items, mapping, namespace, number_in, text
 from bayplan.kube.pod import NETWORKS
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.claims import devices_path
@@ -178,9 +178,7 @@ Fault = tuple[tuple[str | int, ...], str, str]
 def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """M856, M857: settings and constraints of claims for dranet's cards."""
     one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
-    for one in context.objects:
-        if group(one) != API or kind(one) not in ("ResourceClaimTemplate", "ResourceClaim"):
-            continue
+    for one in context.among(((API, "ResourceClaimTemplate"), (API, "ResourceClaim"))):
         path = devices_path(one)
         devices, route = mapping(one.data, *path), (*one.route, *path)
         for index, each in enumerate(items(devices, "config")):

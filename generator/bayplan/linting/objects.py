@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.typing import TypeVar
@@ -39,6 +39,13 @@ class LintContext(NamedTuple):
         """The objects of a kind."""
         return self.kinds.get((group, kind), ())
 
+    def among(self, kinds: Container[tuple[str, str]]) -> Sequence[Object]:
+        """The objects of several kinds, in the given order."""
+        found = [same for each, same in self.kinds.items() if each in kinds]
+        if len(found) > 1:
+            return [one for one in self.objects if (group(one), kind(one)) in kinds]
+        return found[0] if found else ()
+
     def find(self, group: str, kind: str, name: str, where: str) -> list[Object]:
         """The objects of a name that may be in a namespace."""
         return list(in_namespace(self.names.get((group, kind, name), ()), where))
@@ -67,14 +74,19 @@ def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: T
     """The index of all objects."""
     every = tuple(objects)
     pods = templates_in(every)
-    domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
+    kinds = grouped(lambda one: (group(one), kind(one)), every)
+    names: dict[tuple[str, str, str], list[Object]] = {}
+    for (of_group, of_kind), same in kinds.items():
+        for one in same:
+            names.setdefault((of_group, of_kind, name(one)), []).append(one)
+    domains = kinds.get(("resource.nvidia.com", "ComputeDomain"), ())
     return LintContext(
         every,
         topology,
         target,
         pods,
-        grouped(lambda one: (group(one), kind(one)), every),
-        grouped(lambda one: (group(one), kind(one), name(one)), every),
+        kinds,
+        names,
         grouped(lambda one: text(one.data, *CHANNEL), domains),
         grouped(lambda each: text(each.annotations, "pod-group-name"), pods),
     )
@@ -141,7 +153,7 @@ def collect(documents: Sequence[Document]) -> Collected:
 
 def not_an_object(one: Object, document: Document) -> Diagnostic | None:
     """M702 if an object of the document is not a Kubernetes object."""
-    if other := not_a_manifest(document._replace(data=one.data)):
+    if other := not_a_manifest(document if one.data is document.data else document._replace(data=one.data)):
         message = f"this is {other.title}, not a manifest; bayplan skips it"
         return warning("M702", one.route, message, hint=other.hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:

@@ -22,6 +22,7 @@ from bayplan.topologies import native
 
 API_VERSION = "scheduling.koordinator.sh/v1alpha1"
 KIND = "ClusterNetworkTopology"
+TOPOLOGY_KIND = ("scheduling.koordinator.sh", KIND)
 OBJECT = "default"
 NODE_LAYER = "NodeTopologyLayer"
 CLUSTER_LAYER = "ClusterTopologyLayer"
@@ -98,7 +99,7 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
 
 def is_topology(data: Any) -> bool:
     """Whether the data is a ClusterNetworkTopology."""
-    return objects.is_kind(data, "scheduling.koordinator.sh", KIND)
+    return objects.is_kind(data, *TOPOLOGY_KIND)
 
 
 def sniff(source: SourceFile) -> bool:

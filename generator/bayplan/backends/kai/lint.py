@@ -49,7 +49,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claims, device_classes, device_requests, gpus
-from bayplan.linting.objects import LintContext, Rule
+from bayplan.linting.objects import LintContext, Rule, grouped
 from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
@@ -316,12 +316,11 @@ def _shared_finer_level(
 
 def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
     """M817: KAI places the minimum in the tightest domain. The other pods must fit into the rest of it."""
-    leaf_groups = leaves(group)
+    leaf_groups, named = leaves(group), grouped(subgroup_of, group_pods)
     for node in leaf_groups.values() or [root(group)]:
         own = constraint_of(node)
         least = number_in(node.data, "minMember")
-        here = [each for each in group_pods if not leaf_groups or subgroup_of(each) == node.name]
-        pods = sum(each.pods or 0 for each in here)
+        pods = sum(each.pods or 0 for each in (named.get(node.name, ()) if leaf_groups else group_pods))
         if own and own.required and least == 1 and pods > 1:  # more than 1 is an elastic gang, on purpose
             message = f'{node.title(group)} starts with 1 of {pods} pods, but all must be in one "{own.required}"'
             hint = f"set {pods}: KAI selects the tightest domain for 1 pod, where the others may never fit"
@@ -354,23 +353,18 @@ def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
 def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
     """M817 (`calcNodeAccommodation`): if all pods request GPUs, KAI counts each as the largest."""
     nodes: dict[str, Node] = {"": root(group), **{node.name: node for node in subgroups(group)}}
+    requested: dict[str, set[int | None]] = {}  # subgroup -> the GPUs of each pod in it and below it
+    for called, same in grouped(subgroup_of, group_pods).items():
+        above = (node.name for node in ancestors(nodes[called], nodes)) if called in nodes else ()
+        for place in {"", called, *above}:
+            requested.setdefault(place, set()).update(map(gpus, same))
     for node in nodes.values():
-        own = constraint_of(node)
-        below = [each for each in group_pods if _is_within(subgroup_of(each), node.name, nodes)]
-        sizes = {gpus(each) for each in below}
+        own, sizes = constraint_of(node), requested.get(node.name, set())
         if own and own.required and len(sizes) > 1 and None not in sizes and 0 not in sizes:
             shown = " and ".join(str(size) for size in sorted(each for each in sizes if each is not None))
             message = f"pods of {node.title(group)} request {shown} GPUs, but KAI counts each as the largest"
             hint = "give each size its own subgroup and constraint: otherwise KAI may reject domains with enough room"
             yield warning("M817", own.at(1), message, hint=hint)
-
-
-def _is_within(subgroup: str, above: str, nodes: Mapping[str, Node]) -> bool:
-    seen: set[str] = set()
-    while subgroup and subgroup != above and subgroup in nodes and subgroup not in seen:
-        seen.add(subgroup)
-        subgroup = nodes[subgroup].parent
-    return subgroup == above or not above
 
 
 # Queues, their parents, and the pods that name them (M719). KAI schedules only from leaf queues

@@ -289,11 +289,13 @@ def _too_few_pods(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[
     """M708: with subgroups, KAI reads only their minimums."""
     if not group_pods or any(each.pods is None for each in group_pods):
         return
-    leaf_groups = leaves(group)
+    leaf_groups, named = leaves(group), grouped(subgroup_of, group_pods)
     for leaf in leaf_groups.values():
-        here = [each for each in group_pods if subgroup_of(each) == leaf.name]
         yield from _below_minimum(
-            leaf.title(group), number_in(leaf.data, "minMember"), here, (*leaf.route, "minMember")
+            leaf.title(group),
+            number_in(leaf.data, "minMember"),
+            named.get(leaf.name, ()),
+            (*leaf.route, "minMember"),
         )
     if not leaf_groups:
         least = number_in(group.data, "spec", "minMember")
@@ -344,12 +346,13 @@ def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
     """M701, M778, M818: marks without which pods stay pending, mostly without an event."""
+    leaf_groups = {each.route: leaves(each) for each in pod_groups(context)}
     for template in context.templates:
         if group_of(template):
             yield from _scheduler_name(template, context)
             yield from _skip_annotation(template, context)
             for group in context.find(API, "PodGroup", group_of(template), namespace(template.object))[:1]:
-                yield from _leaf_subgroup(template, group)
+                yield from _leaf_subgroup(template, group, leaf_groups[group.route])
     yield from _ambiguous_names(context)
 
 
@@ -388,9 +391,9 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
         yield error("M701", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
 
 
-def _leaf_subgroup(template: PodTemplate, group: Object) -> Iterator[Diagnostic]:
+def _leaf_subgroup(template: PodTemplate, group: Object, leaf_groups: Mapping[str, Node]) -> Iterator[Diagnostic]:
     """M701: pods belong to leaf subgroups. Without the label, KAI uses the subgroup `default`."""
-    leaf_groups, called = leaves(group), subgroup_of(template) or "default"
+    called = subgroup_of(template) or "default"
     if not leaf_groups or called in leaf_groups:
         return
     own = bool(subgroup_of(template))

@@ -36,9 +36,9 @@ from bayplan.topologies.koordinator import (
     CLUSTER_LAYER,
     NODE_LAYER,
     OBJECT,
+    TOPOLOGY_KIND,
     Layer,
     chain,
-    is_topology,
     ordered,
     read_layers,
 )
@@ -54,14 +54,13 @@ LAYERS = ("spec", "networkTopologySpec")
 
 def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
     """M760, M765: ClusterNetworkTopologies, compared with the nodes."""
-    for each in context.objects:
-        if is_topology(each.data):
-            if name(each) != OBJECT:
-                message = f'Koordinator ignores ClusterNetworkTopology "{name(each)}": it reads only "{OBJECT}"'
-                yield error("M760", named(each), message, hint=f"rename it to {OBJECT}")
-            yield from _known_fields(each)
-            yield from _layer_chain(each)
-            yield from _layer_labels(each, context.topology)
+    for each in context.of(*TOPOLOGY_KIND):
+        if name(each) != OBJECT:
+            message = f'Koordinator ignores ClusterNetworkTopology "{name(each)}": it reads only "{OBJECT}"'
+            yield error("M760", named(each), message, hint=f"rename it to {OBJECT}")
+        yield from _known_fields(each)
+        yield from _layer_chain(each)
+        yield from _layer_labels(each, context.topology)
 
 
 def _known_fields(each: Object) -> Iterator[Diagnostic]:
@@ -172,7 +171,7 @@ def known_layers(context: LintContext) -> frozenset[str]:
 
     Empty without both, because the cluster may have any.
     """
-    written = {layer.name for each in context.objects if is_topology(each.data) for layer in read_layers(each.data)}
+    written = {layer.name for each in context.of(*TOPOLOGY_KIND) for layer in read_layers(each.data)}
     known = written or {layer.name for layer in chain(context.topology)}
     return frozenset({*known, CLUSTER_LAYER}) if written or context.topology.pools else frozenset()
 

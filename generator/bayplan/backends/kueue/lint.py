@@ -27,7 +27,7 @@ from bayplan.core.phrases import count, did_you_mean, listing, suggest
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import parsed
-from bayplan.kube.objects import api_group, get, items, kind, mapping, number_in, text
+from bayplan.kube.objects import get, items, kind, mapping, number_in, text
 from bayplan.kube.objects import name as name_of
 from bayplan.kube.templates import Path, amount
 from bayplan.linting.objects import LintContext, Rule
@@ -43,11 +43,10 @@ MOST_KEY = 316
 
 def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
     """All findings in Topologies, ResourceFlavors, ClusterQueues and LocalQueues."""
-    for each in context.objects:
-        if api_group(each.data) == API:
-            yield from _version(each, context.target)
-            if kind(each) in RULE_OF_KIND:
-                yield from RULE_OF_KIND[kind(each)](each, context)
+    for each in context.among([known for known in context.kinds if known[0] == API]):
+        yield from _version(each, context.target)
+        if kind(each) in RULE_OF_KIND:
+            yield from RULE_OF_KIND[kind(each)](each, context)
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
@@ -277,6 +276,8 @@ def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
     queues = _queues(objects, topology)
     for each in objects:
         pod_sets = list(templates(each.data))
+        if not pod_sets:
+            continue
         for template in pod_sets:
             route = (*each.route, *template.path, *ANNOTATIONS)
             yield from check_template(TemplateContext(route, template, lists, target, gates))
@@ -302,8 +303,6 @@ def _asks_for_topology(template: Template) -> bool:
 
 def _misplaced_annotations(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
     """M753, M815: labels and annotations in a place that Kueue does not read."""
-    if not pod_sets:
-        return
     own = mapping(each.data, *ANNOTATIONS) if pod_sets[0].path else {}
     for key in (key for key in TOPOLOGY_ANNOTATIONS if key in own):
         message = f'Kueue ignores "{key}" on the {each.data["kind"]}: it reads this annotation only on the pod template'
@@ -677,7 +676,7 @@ class Template(NamedTuple):
 def templates(data: Mapping[str, Any]) -> Iterator[Template]:
     """All pod templates of an object; empty for kinds without pods and for unknown kinds, and without a kind (M703)."""
     kind = text(data, "kind")
-    for pattern in TEMPLATE_PATHS.get(kind, REPLICA_SPECS) if kind else ():
+    for pattern in TEMPLATE_PATHS.get(kind, REPLICA_SPECS if kind and "spec" in data else ()):
         for path in _paths(data, pattern):
             if isinstance(get(data, *path), dict):
                 count = amount(data, path)  # each group of a LeaderWorkerSet is a Workload of its own

@@ -66,7 +66,7 @@ class Index(NamedTuple):
 
 def indexed(context: LintContext) -> Index:
     """The index of all objects. There may be thousands of groups."""
-    groups = tuple(_groups_in(context.objects))
+    groups = tuple(_groups_in(context.among([(GROUP, each) for each in (WORKLOAD, POD_GROUP, COMPOSITE)])))
     kinds = (WORKLOAD, POD_GROUP, COMPOSITE)
     named = {kind: {each.key: each for each in reversed(groups) if each.kind == kind} for kind in kinds}
     members = grouped(group_key, context.templates)

@@ -108,6 +108,90 @@ def test_answers_are_those_of_the_command_line(monkeypatch: pytest.MonkeyPatch) 
     assert bayplan.explain("P555") == command("explain", "P555").stdout
 
 
+RACK, MORE = "rack=8c1f-a1.1", "gb200+2 racks"
+
+
+def test_what_if_and_slack_are_those_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PRETRAIN)
+    workflows, topology = bayplan.load("workflow.yaml"), bayplan.load_topology("topology.yaml")
+    other = topology.what_if(more=[MORE], without=[RACK, "gb-a2-n[01-04]"])
+    options = ("-t", "topology.yaml", "--with", MORE, "--without", RACK, "--without", "gb-a2-n[01-04]")
+    shown = {}
+    for slack in (False, True):
+        plans = bayplan.plan(workflows, other, slack=slack)
+        for form in ("tree", "json", "csv"):
+            words = ("plan", "workflow.yaml", *options, "--format", form, *(["--slack"] if slack else []))
+            shown[slack, form] = plans.show(form)
+            assert shown[slack, form] == command(*words, cwd=PRETRAIN).stdout
+    assert "without rack=8c1f-a1.1" in shown[False, "tree"]
+    assert "\nslack\n" in shown[True, "tree"]
+    assert shown[False, "csv"] != bayplan.plan(workflows, topology).show("csv")
+    for given in ((), ("workflow.yaml",)):
+        answer = bayplan.capacity(other, workflows if given else None)
+        assert answer.text == command("capacity", *given, *options, cwd=PRETRAIN).stdout
+        assert answer.data == json.loads(command("capacity", *given, *options, "--format", "json", cwd=PRETRAIN).stdout)
+    assert other == topology.what_if(more=[MORE]).what_if(without=[RACK, "gb-a2-n[01-04]"])
+    for wrong in ({"more": ["gb200+x racks"]}, {"without": [MORE]}):
+        with pytest.raises(bayplan.Invalid, match="A989") as raised:
+            topology.what_if(**wrong)
+        (option,) = ("--with" if key == "more" else "--without" for key in wrong)
+        done = command(
+            "plan", "workflow.yaml", "-t", "topology.yaml", option, *next(iter(wrong.values())), cwd=PRETRAIN
+        )
+        assert f"{raised.value}\n" == done.stderr
+    with pytest.raises(ValueError, match="what_if"):
+        bayplan.lint(bayplan.loads_manifests("kind: Pod"), other)
+    half = topology.what_if(without=[f"rack=8c1f-{side}{rack}.1" for side in "ab" for rack in range(2, 7)])
+    assert [each.code for each in bayplan.check(workflows, half) if each.severity == "error"] == ["P551"]
+    contradicting = bayplan.load("workflow.yaml", "workflow.yaml")
+    with pytest.raises(bayplan.Invalid, match="A920"):
+        bayplan.plan(contradicting, topology, together=True, slack=True)
+
+
+def test_osmo_pools_are_those_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = EXAMPLES / "osmo-one-rack"
+    monkeypatch.chdir(folder)
+    topology = bayplan.load_topology("topology.yaml")
+    words = ("osmo.yaml", "-t", "topology.yaml", "--osmo-pool")
+    for wrong in ("pool.yaml#none", "missing.yaml"):
+        with pytest.raises(bayplan.Invalid) as raised:
+            bayplan.load("osmo.yaml", osmo_pool=wrong)
+        assert f"{raised.value}\n" == command("render", *words, wrong, cwd=folder).stderr
+    words = (*words, "pool.yaml")
+    made = bayplan.render(bayplan.load("osmo.yaml", osmo_pool="pool.yaml"), topology)
+    assert made.text == command("render", *words, cwd=folder).stdout
+    assert bayplan.report_text(made.findings) == command("check", *words, "-v", cwd=folder).stdout
+    assert bayplan.render(bayplan.load("osmo.yaml"), topology).text != made.text
+    useless = bayplan.load(PRETRAIN / "workflow.yaml", osmo_pool=folder / "pool.yaml")
+    assert [each.code for each in useless.findings] == ["A931"]
+
+
+def test_plans_of_manifests_are_those_of_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    workflows, topology = bayplan.load(PRETRAIN / "workflow.yaml"), bayplan.load_topology(PRETRAIN / "topology.yaml")
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "all.yaml").write_text(bayplan.render(workflows, topology).text, encoding="utf-8")
+    for name in ("other", "third"):
+        (tmp_path / f"{name}.yaml").write_text(NAMED.format(name), encoding="utf-8")
+    manifests, options = bayplan.load_manifests("job"), ("-t", str(PRETRAIN / "topology.yaml"))
+    assert (
+        bayplan.plan(None, topology, manifests=manifests).show()
+        == command("plan", "job", *options, cwd=tmp_path).stdout
+    )
+    assert bayplan.plan(bayplan.load("other.yaml"), topology, manifests=manifests).show() == (
+        command("plan", "job", "other.yaml", *options, cwd=tmp_path).stdout
+    )
+    for names in ((), ("other.yaml",), ("other.yaml", "third.yaml")):
+        found = bayplan.check(bayplan.load(*names) if names else None, topology, manifests=manifests)
+        assert bayplan.report_text(found) == command("check", "job", *names, *options, "-v", cwd=tmp_path).stdout
+    assert [each.code for each in found if each.severity == "error"] == ["P566"]
+    (tmp_path / "job" / "flow.yaml").write_text(NAMED.format("fourth"), encoding="utf-8")
+    with pytest.raises(bayplan.Invalid, match="A912"):
+        bayplan.plan(None, topology, manifests=bayplan.load_manifests("job"))
+    with pytest.raises(ValueError, match="topology"):
+        bayplan.check(None, manifests=manifests)
+
+
 def test_objects_and_files_are_those_of_the_text() -> None:
     import yaml
 
@@ -116,6 +200,8 @@ def test_objects_and_files_are_those_of_the_text() -> None:
     assert "".join(f"---\n{text}" for text in made.files.values()) in (made.text, f"---\n{made.text}")
 
 
+NAMED = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8").replace("name: pretrain,", "name: {0},")
+NAMED = NAMED.replace("{", "{{").replace("}", "}}").replace("{{0}}", "{0}")
 MISFIT = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8").replace("replicas: 16", "replicas: 18")
 
 
@@ -225,6 +311,7 @@ import bayplan
 assert "bayplan.api" not in sys.modules and "bayplan.pipeline" not in sys.modules
 topology = bayplan.load_topology(sys.argv[1] + "/topology.yaml")
 workflows = bayplan.load(sys.argv[1] + "/workflow.yaml")
+manifests = bayplan.loads_manifests(bayplan.render(workflows, topology).text)
 class Closed:
     def __getattr__(self, name): raise AssertionError(name)
 os.environ = sys.stdin = sys.stdout = Closed()
@@ -232,7 +319,8 @@ os.getcwd = open = None
 bayplan.render(workflows, topology).text
 bayplan.plan(workflows, topology).show()
 bayplan.capacity(topology, workflows)
-bayplan.check(workflows, topology)
+bayplan.check(workflows, topology, manifests=manifests)
+bayplan.plan(None, topology.what_if(without=["rack=8c1f-a1.1"]), manifests=manifests, slack=True).show()
 os._exit(0)
 """
 
@@ -260,6 +348,9 @@ except bayplan.Invalid as invalid:
     first: bayplan.Finding = invalid.findings[0]
 kinds: list[str] = [each["kind"] for each in bayplan.render(workflows, topology).objects]
 version: str = bayplan.__version__
+plans: bayplan.Plans = bayplan.plan(workflows, topology.what_if(more=["gb200+4 racks"], without=["n1"]), slack=True)
+plans = bayplan.plan(None, topology, manifests=bayplan.load_manifests("manifests"))
+workflows = bayplan.load("osmo.yaml", osmo_pool="pool.yaml#a")
 """
 WRONG = SCRIPT + "bayplan.render(topology, workflows)\nbayplan.rendre\nbayplan.Options(schedular='kai')\n"
 
@@ -274,4 +365,4 @@ def test_mypy_checks_programs_that_use_the_wheel(checkout: Path, tmp_path: Path)
     assert run([*judge, "right.py"], tmp_path) == "Success: no issues found in 1 source file\n"
     done = subprocess.run([*judge, "wrong.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
-    assert [line.split(":")[1] for line in lines[:-1]] == ["15", "15", "16", "17", "17"], done.stdout
+    assert [line.split(":")[1] for line in lines[:-1]] == ["18", "18", "19", "20", "20"], done.stdout

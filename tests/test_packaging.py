@@ -26,6 +26,20 @@ LEFT_OUT = shutil.ignore_patterns(
     ".git", ".ci", ".venv", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "golden", "generated"
 )
 GENERATED = "generator/bayplan/schemas/generated"
+JUNK = (
+    *(
+        ".ci/run",
+        ".ci/bin/kubectl",
+        ".venv/pyvenv.cfg",
+        ".mypy_cache/a.json",
+        "notes.yaml",
+        "job.yaml",
+        "build/lib/bayplan/a.py",
+    ),
+    *("dist/old.whl", "site/index.html", "tests/__pycache__/a.pyc", "generator/bayplan/__pycache__/a.pyc", ".env"),
+    *("bayplan.egg-info/PKG-INFO", "tests/.pytest_cache/a", ".hypothesis/unicode_data/a"),
+)
+"""Files that a used checkout may have."""
 PIP = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
 
 COMMANDS = {
@@ -48,8 +62,12 @@ class Installed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout, so that building leaves no trace in it."""
-    return Path(shutil.copytree(ROOT, tmp_path_factory.mktemp("source") / "bayplan", ignore=LEFT_OUT))
+    """A copy of the checkout, so that building leaves no trace in it, with files of other tools."""
+    folder = shutil.copytree(ROOT, tmp_path_factory.mktemp("source") / "bayplan", ignore=LEFT_OUT)
+    for name in JUNK:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("", encoding="utf-8")
+    return Path(folder)
 
 
 def clean() -> dict[str, str]:
@@ -181,15 +199,138 @@ def read_by(command: list[str], page: str, folder: Path) -> str:
     return done.stderr if command[0] == "groff" else done.stdout + done.stderr
 
 
-def test_the_sdist_holds_what_a_packager_needs(checkout: Path) -> None:
+def test_the_sdist_holds_all_that_git_tracks_but_the_files_of_ci(checkout: Path) -> None:
+    """So it can be built and tested."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("only git knows what belongs to a checkout")
+    tracked = run(["git", "ls-files", "-z"], ROOT).split("\0")[:-1]
+    new = run(["git", "ls-files", "-z", "--others", "--exclude-standard"], ROOT).split("\0")[:-1]
+    there = {name for name in tracked if (checkout / name).exists()}  # the copy has no golden files
+    assert len(there) > 5000
     with tarfile.open(build(checkout, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {
-        "pyproject.toml",
-        "hatch_build.py",
-        "LICENSE",
-        "README.md",
-        "schemas/workflow.json",
-        "tests/conftest.py",
-    } <= names
-    assert [name for name in names if name.startswith(GENERATED)] == []
+    assert names - there - {*new} == {"PKG-INFO"}
+    assert there - names == {".ci/run"}
+
+
+def test_a_wheel_of_the_sdist_is_the_wheel_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
+    with tarfile.open(build(checkout, "sdist")) as archive:
+        archive.extractall(tmp_path / "made", filter="data")
+    (unpacked,) = (tmp_path / "made").iterdir()
+    assert build(unpacked, "wheel").read_bytes() == build(checkout, "wheel").read_bytes()
+
+
+# The commands of docs/how-to/install.md, unchanged.
+
+PAGE = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+WAYS = re.findall(r"`((?:pip|pipx|uv tool) install [^`]+)`", PAGE)
+BINARY, IMAGE = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+BUILT = os.environ.get("BAYPLAN_BINARY", "")
+RENDER = ["render", "examples/pretrain/workflow.yaml", "-t", "examples/pretrain/topology.yaml"]
+
+
+def packages(name: str) -> str:
+    """The folder of PIP_FIND_LINKS, if it has this distribution."""
+    folder = os.environ.get("PIP_FIND_LINKS", "none")
+    if not list(Path(folder).glob(f"{name}-*")):
+        pytest.skip(f"PIP_FIND_LINKS names no folder that has {name}")
+    return folder
+
+
+def home(folder: Path, *paths: Path) -> dict[str, str]:
+    """The environment of a user whose home is the folder."""
+    first = os.pathsep.join(map(str, (*paths, folder / ".local" / "bin", os.environ["PATH"])))
+    kept = {key: value for key, value in clean().items() if not key.startswith(("UV_", "PIPX_", "XDG_"))}
+    return {**kept, "HOME": str(folder), "PATH": first}
+
+
+def test_the_page_has_three_programs_that_install() -> None:
+    assert [each.split()[0] for each in WAYS] == ["pip", "pipx", "uv"]
+
+
+@pytest.mark.parametrize("command", WAYS)
+def test_a_command_of_the_page_installs_bayplan(command: str, checkout: Path, tmp_path: Path) -> None:
+    """Offline: the packages of the build and of bayplan are those of PIP_FIND_LINKS."""
+    folder, program = packages("hatchling"), command.split()[0]
+    env = home(tmp_path, tmp_path / "venv" / "bin")
+    run([sys.executable, "-m", "venv", str(tmp_path / "venv")], tmp_path)
+    if not shutil.which(program, path=env["PATH"]):
+        pytest.skip(f"{program} is not installed")
+    env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": folder, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    env |= {"UV_NO_INDEX": "1", "UV_FIND_LINKS": folder, "UV_OFFLINE": "1", "UV_PYTHON": sys.executable}
+    run(["bash", "-euc", command], checkout, env)
+    found = Path(shutil.which("bayplan", path=env["PATH"]) or "")
+    assert found.is_relative_to(tmp_path)
+    assert run([str(found), *RENDER], ROOT, env) == run([*bare_command(), *RENDER], ROOT)
+    assert shutil.which("bayplan-krm", path=str(found.parent))
+
+
+def bare_command() -> list[str]:
+    """bayplan of the checkout."""
+    return [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'generator')!r})\n{SCRIPT}"]
+
+
+SCRIPT = "from bayplan.__main__ import script; script()"
+
+
+STAND_IN = """\
+#!/usr/bin/env python3
+import shutil, sys
+from pathlib import Path
+made = Path(*sys.argv[1:] or ["dist"])
+made.mkdir(exist_ok=True)
+for end in ("", ".licenses"):
+    shutil.copy({!r} + end, made / f"bayplan-linux-amd64{{end}}")
+"""
+
+
+def stand_in(folder: Path, binary: Path) -> None:
+    """Replaces packaging/binary by a program that takes a binary which is there."""
+    (folder / "packaging" / "binary").write_text(STAND_IN.format(str(binary)), encoding="utf-8")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """What the commands of the binary and of the image need: a checkout in which BAYPLAN_BINARY is the build."""
+    if not BUILT:
+        pytest.skip("BAYPLAN_BINARY names no binary; packaging/binary builds one")
+    folder = tmp_path / "checkout"
+    for name in ("packaging", "examples"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("pyproject.toml", "generator/bayplan/__init__.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    stand_in(folder, Path(BUILT))
+    return folder
+
+
+def test_the_page_installs_the_binary(program: Path, tmp_path: Path) -> None:
+    env = home(tmp_path)
+    run(["bash", "-euc", BINARY], program, env)
+    assert run(["bash", "-c", 'exec bayplan "$@"', "bash", *RENDER], program, env) == run(
+        [*bare_command(), *RENDER], ROOT
+    )
+    usage = run(["bash", "-c", "exec bayplan-krm --help"], program, env)
+    assert usage == run([*bare_command(), "krm", "--help"], ROOT)
+
+
+def test_the_page_runs_the_image(program: Path, tmp_path: Path) -> None:
+    if shutil.which("podman") is None:
+        pytest.skip("podman is not installed")
+    settings = tmp_path / "storage.conf"
+    settings.write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{tmp_path}/images"\nrunroot = "{tmp_path}/run"\n', encoding="utf-8"
+    )
+    limits = tmp_path / "containers.conf"
+    limits.write_text("[containers]\ndefault_ulimits = []\n", encoding="utf-8")
+    env = {**home(tmp_path), "CONTAINERS_STORAGE_CONF": str(settings), "CONTAINERS_CONF": str(limits)}
+    build, _, use = IMAGE.partition("\n")
+    load, _, use = use.partition("\n")
+    run(["bash", "-euc", f"{build}\n{load}"], program, env)
+    probe = subprocess.run(
+        ["bash", "-c", use.partition(" \\\n")[0] + " --version"],
+        cwd=program, env=env, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if probe.returncode:
+        pytest.skip(f"podman runs no containers here: {probe.stderr.strip().splitlines()[-1]}")
+    assert run(["bash", "-euc", use], program, env) == run([*bare_command(), *RENDER], ROOT)

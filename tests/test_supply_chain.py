@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Mapping
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -20,7 +21,7 @@ from packaging.requirements import Requirement
 
 from bayplan import __version__
 from test_gitops import blocks
-from test_packaging import LEFT_OUT, clean, run
+from test_packaging import LEFT_OUT, clean, packages, run, stand_in
 from tools.clients import tool
 from tools.docs import pages
 from tools.locks import LOCKS, Pin, path, pins, project, requirements
@@ -110,7 +111,7 @@ class TestLocks:
         untested = {each for name, extra in extras.items() if name != "fuzz" for each in extra} - tested
         assert untested == {"bayplan[solver,validate]"}
 
-    @pytest.mark.parametrize("name", ["image", "build", "docs"])
+    @pytest.mark.parametrize("name", ["image", "build", "docs", "release"])
     def test_locks_agree(self, name: str) -> None:
         tested = {pin.name: {each.version for each in pins("test") if each.name == pin.name} for pin in pins("test")}
         assert [pin for pin in pins(name) if pin.version not in tested.get(pin.name, {pin.version})] == []
@@ -227,14 +228,6 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestRelease:
-    @in_ci
-    def test_two_builds_are_the_same_bytes(self, repository: Path, tmp_path: Path) -> None:
-        shell(f"git tag -f v{__version__} && bash tests/tools/release {tmp_path}/dist", repository)
-        names = {each.name for each in (tmp_path / "dist").iterdir()}
-        assert names == {f"bayplan-{__version__}-py3-none-any.whl", f"bayplan-{__version__}.tar.gz", "bayplan.cdx.json"}
-        listed = (tmp_path / "dist" / "bayplan.cdx.json").read_text(encoding="utf-8")
-        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(listed) is None
-
     @pytest.mark.parametrize("place", ["HEAD", "GitHub"])
     def test_a_tag_of_another_version_is_refused(self, place: str, repository: Path, tmp_path: Path) -> None:
         shell(f"git tag -d v{__version__} || true", repository)
@@ -248,6 +241,98 @@ class TestRelease:
         shell("git tag -d v9.9.9 || true", repository)
         assert done.returncode == 1
         assert done.stderr == f"the tag is v9.9.9, and the version is {__version__}\n"
+
+
+@pytest.fixture
+def tagged(repository: Path, tmp_path: Path) -> Path:
+    """A clone whose changelog has the version, with its tag. A text file stands for the binary."""
+    shell(f"git clone -q {repository} {tmp_path}/clone", tmp_path)
+    folder, log = tmp_path / "clone", tmp_path / "clone" / "CHANGELOG.md"
+    log.write_text(
+        f"# Changelog\n\n## {__version__} (2027-01-01)\n\nThe first.\n\n## 0.0.1\n\nOld.\n", encoding="utf-8"
+    )
+    for end in ("", ".licenses"):
+        (tmp_path / f"built{end}").write_text("a program\n", encoding="utf-8")
+    stand_in(folder, tmp_path / "built")
+    commit(folder)
+    return folder
+
+
+def commit(folder: Path) -> None:
+    """Commits all changes, and moves the tag there."""
+    person = "git -c user.name=a -c user.email=a@b"
+    shell(f"{person} commit -q -a -m release && git tag -f v{__version__} >/dev/null", folder)
+
+
+def release(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`packaging/release`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    pip = {key: value for key, value in os.environ.items() if key in ("PIP_NO_INDEX", "PIP_FIND_LINKS")}
+    every = {**clean(), **pip, "PATH": path, **env}
+    command = ["packaging/release", *words]
+    return subprocess.run(command, cwd=folder, env=every, capture_output=True, encoding="utf-8", check=False)
+
+
+class TestReleaseOfATag:
+    @in_ci
+    def test_up_to_the_upload(self, tagged: Path, tmp_path: Path) -> None:
+        """With an address of the project, in a real clone: builds, twine, check-wheel-contents, examples, Krew."""
+        packages("twine")
+        address = "https://git.example.net/gpu/planner"
+        shell(f"packaging/address {address}/", tagged)
+        assert shell("packaging/address", tagged) == f"{address}\n"
+        assert shell("git grep -lF tools/bayplan || true", tagged) == ""
+        assert "uses: gpu/planner@v" in (tagged / "docs/how-to/check-manifests-in-ci.md").read_text(encoding="utf-8")
+        commit(tagged)
+        made = tmp_path / "made"
+        done = release(tagged, f"v{__version__}", str(made))
+        assert done.returncode == 0, done.stdout + done.stderr
+        wheel, sdist = f"bayplan-{__version__}-py3-none-any.whl", f"bayplan-{__version__}.tar.gz"
+        krew = f"kubectl-bayplan_v{__version__}_linux_amd64.tar.gz"
+        listed = {"SHA256SUMS", wheel, sdist, krew, "bayplan.yaml", "bayplan.cdx.json", "notes.md", "bayplan-image.tar"}
+        assert {each.name for each in made.iterdir()} == {
+            *listed,
+            "bayplan-linux-amd64",
+            "bayplan-linux-amd64.licenses",
+        }
+        assert (made / "notes.md").read_text(encoding="utf-8") == "The first.\n"
+        assert len(shell("sha256sum -c --strict SHA256SUMS", made).splitlines()) == 9
+        components = (made / "bayplan.cdx.json").read_text(encoding="utf-8")
+        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(components) is None
+        spec = yaml.safe_load((made / "bayplan.yaml").read_text(encoding="utf-8"))["spec"]
+        assert spec["homepage"] == address
+        assert spec["platforms"][0]["uri"] == f"{address}/releases/download/v{__version__}/{krew}"
+        assert re.search(r"^\d\d examples are the same bytes$", done.stdout, re.MULTILINE)
+        assert done.stdout.count("PASSED") == 2
+        assert done.stdout.splitlines()[-1].endswith(f"twine upload {made / wheel} {made / sdist}")
+        with zipfile.ZipFile(made / wheel) as archive:
+            metadata = archive.read(f"bayplan-{__version__}.dist-info/METADATA").decode()
+        assert f"Project-URL: Repository, {address}\n" in metadata
+
+    @pytest.mark.parametrize(
+        ("change", "tag", "message"),
+        [
+            ("touch new", f"v{__version__}", "there are changes that are not committed"),
+            ("git tag v9.9.9", "v9.9.9", "the tag is v9.9.9, and the version is another"),
+            ("git tag v9.9.9 HEAD~1", "v9.9.9", "v9.9.9 is not a tag of HEAD"),
+            ("true", "v9.9.9", "v9.9.9 is not a tag of HEAD"),
+            ("git rm -q --cached CHANGELOG.md && echo CHANGELOG.md >.git/info/exclude && COMMIT && echo >CHANGELOG.md",
+             f"v{__version__}", f'CHANGELOG.md has no section "## {__version__}"'),
+            ("touch ../made", f"v{__version__}", "made is not empty"),
+        ],
+    )  # fmt: skip
+    def test_what_it_refuses(self, change: str, tag: str, message: str, tagged: Path) -> None:
+        person = f"git -c user.name=a -c user.email=a@b commit -q -m a && git tag -f v{__version__}"
+        shell(change.replace("COMMIT", person), tagged)
+        done = release(tagged, tag, "../made")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert re.fullmatch(f"packaging/release: .*{re.escape(message)}\n", done.stderr)
+
+    def test_an_address_needs_a_host_and_a_repository(self, tagged: Path) -> None:
+        for url in ("git.example.net/gpu/planner", "https://git.example.net/planner", "https://a/b/c?d"):
+            done = subprocess.run(["packaging/address", url], cwd=tagged, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (1, f"packaging/address: not https://HOST/OWNER/NAME: {url}\n")
+        assert shell("git status --porcelain", tagged) == ""
 
 
 class TestActions:

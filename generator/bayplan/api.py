@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from bayplan import pipeline
 from bayplan.cli import inputs
 from bayplan.cli import options as values
-from bayplan.cli.compiling import compile_all, contradiction, join, prove_jointly
+from bayplan.cli.compiling import changed, compile_all, contradiction, join, prove_jointly
 from bayplan.cli.options import Arguments, Command
 from bayplan.core.diagnostics import Outcome, has_errors
 from bayplan.core.typing import Any
@@ -53,6 +53,7 @@ class Workflows(NamedTuple):
     documents: tuple[Document, ...]
     format: str
     batches: tuple[Batch, ...]
+    beside: Mapping[str, Document] = {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -66,6 +67,7 @@ class Topology(NamedTuple):
     document: Document
     checked: CheckedTopology
     batches: tuple[Batch, ...]
+    changes: Mapping[str, Sequence[str]] = {}
 
     @property
     def name(self) -> str:
@@ -77,6 +79,21 @@ class Topology(NamedTuple):
     def findings(self) -> tuple[Finding, ...]:
         """The warnings and infos of the file."""
         return findings(self.batches)
+
+    def what_if(self, *, more: Sequence[str] = (), without: Sequence[str] = ()) -> Topology:
+        """The cluster with more domains, such as "gb200+4 racks", then without nodes or domains, such as "rack=r1".
+
+        These are the words of --with and --without. Invalid: one of them does not suit the cluster.
+        """
+        given = {"with": [*more], "without": [*without]}
+        outcome, origins = self.checked
+        found = changed(_arguments(NONE, None, **given), Outcome(outcome.value))
+        _judged([Batch(found.diagnostics)])
+        changes = {key: [*self.changes.get(key, ()), *words] for key, words in given.items()}
+        return self._replace(
+            checked=(Outcome(found.value, outcome.diagnostics), origins),
+            changes={key: words for key, words in changes.items() if words},
+        )
 
 
 class Manifests(NamedTuple):
@@ -148,6 +165,8 @@ class Plans(NamedTuple):
     planned: tuple[Planned, ...]
     findings: tuple[Finding, ...]
     alone: bool = False
+    slack: bool = False
+    changes: Mapping[str, Sequence[str]] = {}
 
     @property
     def data(self) -> dict[str, Any]:
@@ -166,8 +185,8 @@ class Plans(NamedTuple):
             drawn = scenes([(each.plan, each.fits) for each in self.planned], self.alone)
             return "".join({"svg": svg, "html": html}[form].draw(drawn))
         shows: dict[str, Callable[[Sequence[Planned]], str]] = {
-            "tree": lambda planned: plan.as_tree(planned, False, {}),
-            "json": lambda planned: plan.as_json(planned, False, {}),
+            "tree": lambda planned: plan.as_tree(planned, self.slack, self.changes),
+            "json": lambda planned: plan.as_json(planned, self.slack, self.changes),
             "table": plan.as_table,
             "csv": plan.as_csv,
         }
@@ -184,14 +203,24 @@ class Capacity(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def load(path: Path, *more: Path, format: str = "", variables: Mapping[str, int | float | str] = {}) -> Workflows:  # noqa: A002
+def load(
+    path: Path,
+    *more: Path,
+    format: str = "",  # noqa: A002
+    variables: Mapping[str, int | float | str] = {},
+    osmo_pool: Path = "",
+) -> Workflows:
     """The workflows of files in any format: native, OSMO, sbatch or TorchX.
 
-    `format`: the word after --from. `variables`: those of templates, as of --set. Invalid: a file is not readable.
+    `format`: the word after --from. `variables`: those of templates, as of --set. `osmo_pool`: FILE or FILE#POOL, as of
+    --osmo-pool. Invalid: a file is not readable.
     """
     documents, batches = inputs.workflows_of(_paths(path, *more), Source(format, variables))
-    _judged(batches)
-    return Workflows(documents, format, batches)
+    read = inputs.Inputs(documents, None, batches)
+    for pool in _paths(osmo_pool) if osmo_pool else ():
+        read = inputs.with_pool(pool, read)
+    _judged(read.batches)
+    return Workflows(read.workflows, format, read.batches, read.beside)
 
 
 def loads(
@@ -247,48 +276,68 @@ NONE = Options()
 
 
 def check(
-    workflows: Workflows,
+    workflows: Workflows | None,
     topology: Topology | None = None,
     options: Options = NONE,
     *,
+    manifests: Manifests | None = None,
     together: bool = False,
     alone: bool = False,
 ) -> tuple[Finding, ...]:
     """All findings of workflows, as `bayplan check` reports them. The workflows fit if none of them is an error.
 
     Several workflows must fit at the same time: in order, with `together` in any packing, with `alone` each by itself.
-    Without a topology, only the findings of the workflows by themselves.
+    Without a topology, only the findings of the workflows by themselves. `manifests`: other workloads, beside the
+    workflows or instead of them. ValueError: manifests without a topology.
     """
     from bayplan.cli import check
 
     args = _arguments(options, workflows, together=together, alone=alone)
     if topology is None:
+        if manifests is not None:
+            raise ValueError("manifests need a topology")
         return findings(check.validated(args, _inputs(workflows)))
-    return findings(_proven(args, workflows, topology)[1])
+    return findings(_proven(args, workflows, topology, manifests)[1])
 
 
 def plan(
-    workflows: Workflows,
+    workflows: Workflows | None,
     topology: Topology,
     options: Options = NONE,
     *,
+    manifests: Manifests | None = None,
     together: bool = False,
     alone: bool = False,
+    slack: bool = False,
 ) -> Plans:
-    """The plans of workflows that fit at the same time, as for `check`. Invalid: they do not, or there are errors."""
-    args = _arguments(options, workflows, together=together, alone=alone)
-    planned, batches = _proven(args, workflows, topology, joined=False)
-    return Plans(planned, _judged(batches), alone)
+    """The plans of workflows and manifests that fit at the same time, as for `check`. Invalid: they do not, or errors.
+
+    `slack`: the forms `tree` and `json` also show what may fail before a gang no longer fits.
+    """
+    args = _arguments(options, workflows, together=together, alone=alone, slack=slack)
+    planned, batches = _proven(args, workflows, topology, manifests, joined=False)
+    return Plans(planned, _judged(batches), alone, slack, topology.changes)
 
 
 def _proven(
-    args: Arguments, workflows: Workflows, topology: Topology, *, joined: bool = True
+    args: Arguments,
+    workflows: Workflows | None,
+    topology: Topology,
+    manifests: Manifests | None,
+    *,
+    joined: bool = True,
 ) -> tuple[tuple[Planned, ...], list[Batch]]:
     """The plans, and the diagnostics. `joined`: also those of manifests that several workflows write."""
     if wrong := contradiction(args):
         return (), [*wrong]
     given = _inputs(workflows, topology)
     compiled, batches = compile_all(args, given, lambda _: topology.checked)
+    if manifests is not None:
+        from bayplan.cli import existing, lint
+
+        loaded, named = lint.Manifests(*manifests), [each.name for each in given.workflows]
+        given, there, found = existing.planned_of(args, loaded, named, given, lambda _: topology.checked)
+        compiled, batches = [*there, *compiled], [*batches, *found]
     jointly, more = prove_jointly(args, given, compiled, batches)
     return tuple(each.planned for _, each in jointly), [*batches, *more, *(join(compiled)[1] if joined else ())]
 
@@ -317,7 +366,7 @@ def capacity(
     from bayplan.cli import capacity as answer
     from bayplan.cli.plan import queue_lines
 
-    args = _arguments(options, workflows, level=level)
+    args = _arguments(options, workflows, level=level, **topology.changes)
     if workflows is not None:
         answered, batches = answer.of_workflows(args, _inputs(workflows, topology), lambda _: topology.checked)
         found = _judged(batches)
@@ -328,7 +377,7 @@ def capacity(
     named = any_topology.level_of(value, level)
     busy, of_cluster = inputs.occupied(args, value)
     found = _judged([*topology.batches, Batch(any_topology.unknown_level(value, named)), *of_cluster])
-    data = answer.cluster_data(value, busy, named)
+    data = {**answer.cluster_data(value, busy, named), **topology.changes}
     return Capacity(data, _text(answer.cluster_lines(data)), found)
 
 
@@ -336,7 +385,10 @@ def lint(manifests: Manifests, topology: Topology | None = None, options: Option
     """All findings of manifests that others wrote, as `bayplan lint` reports them.
 
     Of the options, `scheduler`, `target` and `accept` count. With a topology, also whether pods fit on nodes.
+    ValueError: the topology is one of `what_if`.
     """
+    if topology and topology.changes:
+        raise ValueError("lint reads the file of a topology, which `what_if` does not change")
     from bayplan.cli import lint
 
     args = _arguments(options)
@@ -375,12 +427,12 @@ def _judged(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     return found
 
 
-def _arguments(options: Options, workflows: Workflows | None = None, **more: str | bool) -> Arguments:
+def _arguments(options: Options, workflows: Workflows | None = None, **more: str | bool | Sequence[str]) -> Arguments:
     """The options as the command line has them."""
     pairs = (f"{component}={version}" for component, version in options.target.items())
     words: dict[str, Sequence[str]] = {
         **{key: [getattr(options, key)] for key in ("scheduler", "namespace", "queue", "priority", "workload")},
-        **{key: [""] if each is True else [each or ""] for key, each in more.items()},
+        **{key: _words(each) for key, each in more.items()},
         "from": [workflows.format if workflows else ""],
         "target": [*pairs],
         "gang": options.gangs,
@@ -391,12 +443,15 @@ def _arguments(options: Options, workflows: Workflows | None = None, **more: str
     return Arguments(Command("", "", ""), (), {key: (*each,) for key, each in words.items() if key in on or any(each)})
 
 
-def _inputs(workflows: Workflows, topology: Topology | None = None) -> inputs.Inputs:
-    return inputs.Inputs(
-        workflows.documents,
-        topology and topology.document,
-        (*workflows.batches, *(topology.batches if topology else ())),
-    )
+def _words(value: str | bool | Sequence[str]) -> Sequence[str]:
+    """The values of an option."""
+    return [value] if isinstance(value, str) else [""] if isinstance(value, bool) else value
+
+
+def _inputs(workflows: Workflows | None, topology: Topology | None = None) -> inputs.Inputs:
+    read = workflows or Workflows((), "", ())
+    every = (*read.batches, *(topology.batches if topology else ()))
+    return inputs.Inputs(read.documents, topology and topology.document, every, read.beside)
 
 
 def _paths(*paths: Path) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ LOCKS: Mapping[str, Lock] = {
     "lowest": Lock(
         "the tests of the lowest versions", extras=("test", "docs", "browser"), build=True, more=EDITABLE, lowest=True
     ),
+    "release": Lock("the checks of a release", project=False, more=("check-wheel-contents>=0.6,<1", "twine>=6,<7")),
     "audit": Lock("pip-audit", project=False, more=("pip-audit>=2.9,<3",)),
 }
 """The files of `requirements/` by name."""
@@ -119,7 +120,7 @@ def write(name: str, *options: str) -> None:
     for each in requirements(lock) if lock.lowest else ():  # uv would keep a pin that is no longer the lowest
         command += ["--upgrade-package", re.split(r"[^\w.-]", each)[0]]
     command += ["--resolution", "lowest-direct"] if lock.lowest else []
-    command += ["--constraints", str(path("test"))] if name in ("image", "build", "binary", "docs") else []
+    command += ["--constraints", str(path("test"))] if name in ("image", "build", "binary", "docs", "release") else []
     asked = "".join(f"{each}\n" for each in requirements(lock))
     subprocess.run(command, cwd=ROOT, input=asked, stdout=subprocess.DEVNULL, encoding="utf-8", check=True)
 

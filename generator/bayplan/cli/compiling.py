@@ -72,7 +72,7 @@ Changes = Mapping[str, Sequence[str]]
 
 def changes(args: Arguments) -> Changes:
     """What --with and --without change, as JSON data of answers has it."""
-    return {key: args.values(key) for key in ("with", "without") if args.has(key)}
+    return {key: [*args.values(key)] for key in ("with", "without") if args.has(key)}
 
 
 def cluster_title(data: Mapping[str, Any]) -> str:

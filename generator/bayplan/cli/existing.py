@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan import workflows
 from bayplan.cli import files, inputs, options
-from bayplan.cli.compiling import CompiledWorkflow, topology_check
+from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, topology_check
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.lint import ENDINGS, SUBJECT, Manifests, lenient, load_manifests
 from bayplan.cli.options import Arguments
@@ -125,19 +125,35 @@ def _unnamed(found: Mapping[str, str], named: Sequence[str]) -> Iterator[Batch]:
             yield Batch((error("A912", (SUBJECT,), message, hint=hint),), {SUBJECT: Document(path, "", 0, None)})
 
 
-def planned(args: Arguments, words: Sequence[str], read: Inputs) -> tuple[Inputs, list[CompiledWorkflow], list[Batch]]:
-    """The workloads of manifests, which have no documents of their own, and their diagnostics."""
+Planned = tuple[Inputs, list[CompiledWorkflow], list[Batch]]
+
+
+def planned(args: Arguments, words: Sequence[str], read: Inputs) -> Planned:
+    """The workloads of the manifests of a command line, which have no documents of their own, and their diagnostics."""
+    missing = [Batch((inputs.no_topology(),))] if inputs.without_topology(args) else []
+    loaded = load_manifests(words, _is_other_workflow)
+    return planned_of(args, loaded, args.words, read, topology_check(args), missing)
+
+
+def planned_of(
+    args: Arguments,
+    loaded: Manifests,
+    named: Sequence[str],
+    read: Inputs,
+    check_topology: TopologyCheck,
+    missing: Sequence[Batch] = (),
+) -> Planned:
+    """The same for manifests that were read. `named`: the files of workflows that are read too."""
     from bayplan.augment import reading
     from bayplan.linting.objects import collect
     from bayplan.model.augment import AugmentRequest
     from bayplan.pipeline import Compiled
 
-    loaded = load_manifests(words, _is_other_workflow)
     objects, not_objects = collect(loaded.documents)
     sources = {f"manifest:{n}": document for n, document in enumerate(loaded.documents)}
     found = dict(_workflows(loaded))
     skipped = (each for each in not_objects if loaded.documents[number(each.route)].name not in found)
-    batches = [*loaded.batches, *_unnamed(found, args.words)]
+    batches = [*loaded.batches, *_unnamed(found, named)]
     batches.append(Batch(tuple(lenient(each, loaded) for each in skipped), sources))
     useless = next((each for each in USELESS if args.has(each)), "")
     if useless:
@@ -147,13 +163,11 @@ def planned(args: Arguments, words: Sequence[str], read: Inputs) -> tuple[Inputs
         message = "-s all compares the schedulers of workflows; manifests name theirs"
         batches.append(Batch((error("A920", ("argument", "--scheduler"), message, hint="leave it out"),)))
     target = options.target(args)
-    batches.append(Batch(target.diagnostics))
-    if inputs.without_topology(args):
-        batches.append(Batch((inputs.no_topology(),)))
+    batches += [Batch(target.diagnostics), *missing]
     wrong = any(has_errors(each.diagnostics) for each in batches)
     if read.topology is None or target.value is None or wrong:
         return read, [], batches
-    judged = topology_check(args)(read.topology)
+    judged = check_topology(read.topology)
     busy = inputs.occupied(args, judged[0].value)[0]
     request = AugmentRequest(
         objects,

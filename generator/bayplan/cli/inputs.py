@@ -122,7 +122,7 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
     workflows, read = workflows_of(args.words, source)
     topology, topology_batches = (load or topology_of)(path) if path is not None else (None, ())
     loaded = Inputs(workflows, topology, (*batches, *read, *topology_batches))
-    return _with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
+    return with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
 
 
 def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, ...], tuple[Batch, ...]]:
@@ -131,7 +131,7 @@ def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, 
     return tuple(each for found, _ in read for each in found), (*_common_unused(batch for _, batch in read),)
 
 
-def _with_pool(word: str, read: Inputs) -> Inputs:
+def with_pool(word: str, read: Inputs) -> Inputs:
     """The same, with the pool configuration."""
     from bayplan.cli import osmo_pool
     from bayplan.workflows.osmo.pool.values import SUBJECT

@@ -1,7 +1,7 @@
 """The stamp of `bayplan generate`: what the last run that found everything up to date asked of the file system.
 
 A run whose questions all have the same answers finds everything up to date again, so that it only asks them. Any doubt
-means a full run: a stamp that is missing, foreign or cut off, another version, another Python, or a changed module.
+means a full run: a stamp that is missing or cut off, another version, another Python, or a changed module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DoubtError(Exception):
     """A question that a stamp cannot keep."""
 
 
-# The questions: a function of `os` or `open`, and a path. An answer is a text without NUL, which no path has either.
+# The questions: a function of `os` or `open`, and a path. An answer is a string without NUL, which no path has either.
 
 
 def _digest(data: bytes) -> str:
@@ -51,7 +51,7 @@ def _names(path: str) -> str:
 
 
 def _content(path: str) -> str:
-    """The hash of a regular file. DoubtError: it is none, or it is large. Opening a pipe does not block."""
+    """The hash of a regular file. DoubtError: it is another kind of file, or it is large. Opening a pipe does not block."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(number)
@@ -102,7 +102,7 @@ class Record:
         self.said: str | None = None
 
     def ask(self, question: str, path: Any) -> None:
-        """Notes a question that the run is about to ask. A number is an open file, whose path the run asked for."""
+        """Notes a question that the run is about to ask. A number is an open file, whose path is noted already."""
         if isinstance(path, int):
             return
         key = (question, os.fsdecode(path))
@@ -175,7 +175,7 @@ def _reaches_the_record(record: Record) -> bool:
 
 
 def _path(argv: Sequence[str]) -> str | None:
-    """The file for this command in this folder. None: the user wants no stamp, or has no place for it."""
+    """The file for this command in this folder. None: the user has turned stamps off, or has no place for them."""
     home, cache = os.environ.get("HOME", ""), os.environ.get("XDG_CACHE_HOME", "")
     place = cache if os.path.isabs(cache) else os.path.join(home, ".cache")
     kept = any(each.startswith(("--sandbox", "--trust", "--tracked")) for each in argv)
@@ -191,7 +191,7 @@ def _path(argv: Sequence[str]) -> str | None:
 
 
 def _head() -> str:
-    """The program: a stamp of another one is foreign."""
+    """The program: a stamp of another one does not hold."""
     return f"bayplan {__version__} Python {sys.version} {sys.executable}"
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import kubernetes_validate
 from clusters import extract, full, running
 
 from workloads import JOBSET, chart, hall, kustomization, many_rules, objects, write
@@ -40,13 +41,16 @@ class Row(NamedTuple):
     other: tuple[str, ...] = ()  # the command it is a ratio to
     program: str = ""  # bayplan, unless it is another
     less: tuple[str, ...] = ()  # arguments of a run whose time is taken off
+    peer: tuple[str, ...] = ()  # the command of another tool that comes nearest to this one
 
 
 class Result(NamedTuple):
-    """What a row came to. None: one of its commands failed."""
+    """What a row came to. None: one of its commands failed. `own` and `peer`: CPU seconds and elapsed seconds."""
 
     row: Row
     value: float | None
+    own: tuple[float, float] | None = None
+    peer: tuple[float, float] | None = None
 
 
 def rows(folder: Path, large: bool = False) -> list[Row]:
@@ -54,10 +58,11 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
     example = ["render", f"{EXAMPLE}/workflow.yaml", "-t", f"{EXAMPLE}/topology.yaml"]
     check = ["check", f"{EXAMPLE}/workflow.yaml", "-t", hall(folder, 100_000)]
     capacity = ["capacity", "-t", hall(folder, 100_000)]
+    lint = ["lint", "--limit", "values=2000000", objects(folder, 100_000)]
     return [
         Row("--version", ["--version"], "x", 1.2, 99),
         Row("--help", ["--help"], "x", 3, 99),
-        Row("render 64 pods, proven", example, "x", 4.5, 99),
+        Row("render 64 pods, proven", example, "x", 4, 99, peer=torchx()),
         Row("render 10,000 bare pods, proven", write(folder, 10_000), "x", 30, 7),
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
         Row("check 64 pods on 100,000 nodes", check, "x", 40, 7),
@@ -65,7 +70,7 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
         Row("capacity of 100,000 nodes", capacity, "x", 60, 7),
         Row("capacity of 100,000 nodes for 64 pods", [*capacity, f"{EXAMPLE}/workflow.yaml"], "x", 250, 3),
         Row("plan 64 pods on 100,000 nodes, slack", ["plan", *check[1:], "--slack"], "x", 150, 3),
-        Row("lint 100,000 objects", ["lint", "--limit", "values=2000000", objects(folder, 100_000)], "s", 8, 2),
+        Row("lint 100,000 objects", lint, "s", 8, 2, peer=kubeconform(folder, lint[-1])),
         *node_rows(folder, large),
         *pod_rows(folder, check, large),
         *helm_rows(folder),
@@ -73,6 +78,31 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
         *page_rows(folder),
     ]
 
+
+def torchx() -> tuple[str, ...]:
+    """The dry run of 64 pods in TorchX, which `tests/torchx/prepare` installs without a client of Kubernetes."""
+    program = ROOT / ".ci" / "torchx" / "bin" / "torchx"
+    job = ("-s", "slurm", "dist.ddp", "-j", "64x4", "--script", "train.py")
+    return (str(program), "run", "--dryrun", *job) if program.exists() else ()
+
+
+def kubeconform(folder: Path, manifests: str) -> tuple[str, ...]:
+    """kubeconform with the schemas of kubernetes-validate, built through the Go module proxy."""
+    go = shutil.which("go")
+    environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"}
+    if not go or subprocess.run([go, "install", KUBECONFORM], env=environment, check=False).returncode:
+        print(f"no Go, or no module {KUBECONFORM}: lint has no peer", file=sys.stderr)
+        return ()
+    schemas = Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema" / "v1.34.0-local"
+    definitions = json.loads((schemas / "_definitions.json").read_text(encoding="utf-8"))["$defs"]
+    for kind in ("Pod", "ConfigMap"):
+        standalone = {"$ref": f"#/$defs/io.k8s.api.core.v1.{kind}", "$defs": definitions}
+        (folder / f"{kind.lower()}-v1.json").write_text(json.dumps(standalone), encoding="utf-8")
+    location = f"{folder}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
+    return (f"{folder}/kubeconform", "-schema-location", location, manifests)
+
+
+KUBECONFORM = "github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0"
 
 PARSE = "import json, sys; json.loads(open(sys.argv[1], encoding='utf-8').read())"
 
@@ -168,9 +198,19 @@ def functions(folder: Path) -> Iterator[Row]:
     subprocess.run([program, *record], check=True, stdout=subprocess.DEVNULL)
     less = kustomization(folder / "cat", EXAMPLE, "/bin/cat", answer)
     expand = kustomization(folder / "expand", EXAMPLE, function)
-    yield Row(
-        "kustomize build, what 64 pods expanded add to it", expand, "x", 4.5, 99, program=program, less=tuple(less)
-    )
+    plain = kustomization(folder / "plain", EXAMPLE, "/bin/cat", answer)[-1]
+    kubectl = shutil.which("kubectl")
+    (Path(plain) / "kustomization.yaml").write_text("namePrefix: dev-\nresources: [workflow.yaml]\n", encoding="utf-8")
+    name = "kustomize build, what 64 pods expanded add to it"
+    row = Row(name, expand, "x", 4.5, 99, program=program, less=tuple(less))
+    yield row._replace(peer=(program, "build", plain))
+    yield row._replace(name=f"{name}, beside kubectl kustomize", peer=(kubectl, "kustomize", plain) if kubectl else ())
+    krm = folder / "krm.yaml"
+    record = kustomization(folder / "list", EXAMPLE, "/bin/sh", "-c", f"tee {krm} | cat")
+    subprocess.run([program, *record], check=True, stdout=subprocess.DEVNULL)
+    topology = EXAMPLE / "topology.yaml"
+    krm.write_text(krm.read_text(encoding="utf-8").replace("topology.yaml", str(topology)), encoding="utf-8")
+    yield Row("krm, 64 pods expanded", [], "x", 4, 99, str(krm), program=function, peer=(program, "build", plain))
 
 
 def install(folder: Path) -> tuple[str, str]:
@@ -210,6 +250,7 @@ def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iter
     """Every row, measured in rounds that interleave with the bare interpreter."""
     bare: list[float] = []
     failed: set[str] = set()
+    peers: dict[str, list[tuple[float, float, float]]] = {row.name: [] for row in selected}
     others: dict[str, list[float]] = {row.name: [] for row in selected}
     measured: dict[str, list[tuple[float, float, float]]] = {row.name: [] for row in selected}
     taken_off: dict[str, list[float]] = {row.name: [] for row in selected}
@@ -225,6 +266,11 @@ def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iter
                 except CommandError as problem:
                     print(f"{row.name}: {problem}", file=sys.stderr)
                     failed.add(row.name)
+        for row in (each for each in selected if each.peer and number < min(each.rounds, 5)):
+            try:
+                peers[row.name].append(measure(row.peer))
+            except CommandError as problem:
+                print(f"{row.name}: {problem}", file=sys.stderr)
     for row in selected:
         if row.name in failed:
             yield Result(row, None)
@@ -234,18 +280,30 @@ def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iter
         seconds = elapsed if row.unit == "s" else times
         took = statistics.median(seconds) - (statistics.median(taken_off[row.name]) if row.less else 0)
         absolute = {"MB": max(memory), "s": took}
-        yield Result(row, absolute.get(row.unit, took / base))
+        value = absolute.get(row.unit, took / base)
+        beside = peers[row.name] and _costs(*zip(*peers[row.name], strict=True))
+        yield Result(row, value, _costs(times, memory, elapsed), beside or None)
+
+
+def _costs(times: Sequence[float], _: Sequence[float], elapsed: Sequence[float]) -> tuple[float, float]:
+    return statistics.median(times), statistics.median(elapsed)
 
 
 def table(found: Iterable[Result]) -> str:
     """The results as a Markdown table."""
-    lines = ["| command | measured | target | |", "|---|---:|---:|---|"]
-    for row, value in found:
+    lines = ["| command | measured | target | | CPU, elapsed | peer: CPU, elapsed |", "|---|---:|---:|---|---:|---|"]
+    for row, value, own, peer in found:
         verdict = "ok" if value is not None and value <= row.target else "**missed**"
         unit = f"x {row.unit}" if row.other else row.unit
         shown = "failed" if value is None else f"{value:.2f} {unit}"
-        lines.append(f"| {row.name} | {shown} | {row.target:g} {unit} | {verdict} |")
+        name = " ".join(word for word in map(os.path.basename, row.peer[:3]) if not word.startswith("-"))
+        costs = f"`{name}`: {_shown(peer)}" if peer else ""
+        lines.append(f"| {row.name} | {shown} | {row.target:g} {unit} | {verdict} | {_shown(own)} | {costs} |")
     return "\n".join(lines)
+
+
+def _shown(costs: tuple[float, float] | None) -> str:
+    return "" if costs is None else f"{costs[0]:.3f} s, {costs[1]:.3f} s"
 
 
 def main() -> int:

@@ -173,9 +173,9 @@ def start():
         sys.exit()
     if name == "bayplan-install":
         sys.exit(install(sys.argv[1:]))
-    from bayplan.__main__ import krm, script
+    from bayplan.__main__ import argocd, krm, script
 
-    krm() if name == "bayplan-krm" else script()
+    {"bayplan-argocd": argocd, "bayplan-krm": krm}.get(name, script)()
 
 
 start()

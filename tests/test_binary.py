@@ -14,16 +14,20 @@ import sys
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 import test_cases
 from bayplan import __version__
-from tools import cases, golden
+from tools import argocd, cases, golden
 from tools.clients import tool
 from tools.effort import LONG
+from tools.locks import pins
 from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, environment, rendered
 
 BINARY = os.environ.get("BAYPLAN_BINARY", "")
@@ -74,6 +78,27 @@ def test_it_needs_no_library_and_no_interpreter() -> None:
     )
     assert "INTERP" not in shown.stdout
     assert "NEEDED" not in shown.stdout
+
+
+def test_the_list_of_its_components() -> None:
+    """packaging/binary writes it, and fails if the linker uses a library that is not in it."""
+    text = Path(f"{BINARY}.cdx.json").read_text(encoding="utf-8")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    found = {each["name"]: each for each in json.loads(text)["components"]}
+    packages = {pin.name: pin.version for pin in pins("image") if pin.name != "rpds-py"}
+    assert {name: each["version"] for name, each in found.items() if each["purl"].startswith("pkg:pypi/")} == packages
+    assert {"cpython", "glibc", "libyaml", "zlib", "libgcc", "libmpdec"} == found.keys() - packages.keys()
+    assert all(each["licenses"] and each["version"] for each in found.values())
+    locked = (ROOT / "packaging" / "debian.txt").read_text(encoding="utf-8")
+    for name in ("cpython", "glibc", "libyaml", "zlib"):
+        assert f" {found[name]['version']} {found[name]['hashes'][0]['content']}\n" in locked
+
+
+def test_its_licenses_say_how_to_link_it_again() -> None:
+    text = Path(f"{BINARY}.licenses").read_text(encoding="utf-8")
+    assert "packaging/binary --deb libc6-dev_VERSION_amd64.deb DIR" in text
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in text
+    assert "rpds" not in text
 
 
 def test_the_version_is_that_of_the_checkout() -> None:
@@ -192,15 +217,20 @@ class TestImage:
         first, second = ((files / name / "bayplan-image.tar").read_bytes() for name in ("first", "second"))
         assert first == second
 
-    def test_its_root_runs_everything(self, files: Path, tmp_path: Path) -> None:
-        """The layers are the root. Kubernetes and kpt read the user, the folder and the command from the config."""
+    def unpack(self, files: Path, folder: Path) -> Any:
+        """The layers are the root. Returns the config."""
         (top,) = json.loads((files / "layout" / "index.json").read_text(encoding="utf-8"))["manifests"]
         manifest = json.loads(self.blob(files, top))
         config = json.loads(self.blob(files, manifest["config"]))["config"]
-        assert (config["User"], config["WorkingDir"], config["Cmd"]) == ("65532:65532", "/work", ["krm"])
         for layer in manifest["layers"]:
             with tarfile.open(fileobj=io.BytesIO(self.blob(files, layer))) as tar:
-                tar.extractall(tmp_path, filter="tar")
+                tar.extractall(folder, filter="tar")
+        return config
+
+    def test_its_root_runs_everything(self, files: Path, tmp_path: Path) -> None:
+        """Kubernetes and kpt read the user, the folder and the command from the config."""
+        config = self.unpack(files, tmp_path)
+        assert (config["User"], config["WorkingDir"], config["Cmd"]) == ("65532:65532", "/work", ["krm"])
         for name in ("workflow.yaml", "topology.yaml"):
             shutil.copy(PRETRAIN / name, tmp_path / "work")
         done = alone(
@@ -208,10 +238,65 @@ class TestImage:
         )
         assert (done.stdout, done.stderr) == (rendered(*RENDER_64), "")
 
+    def test_a_sidecar_of_argo_cd(self, files: Path, tmp_path: Path) -> None:
+        """argocd-cmp-server of sidecar.yaml in the root, which it cannot write, as user 999. There is no shell."""
+        self.unpack(files, tmp_path / "root")
+        repository = tmp_path / "repository"
+        (repository / "jobs").mkdir(parents=True)
+        (repository / ".git").mkdir()
+        shutil.copy(PRETRAIN / "workflow.yaml", repository / "jobs" / "pretrain.workflow.yaml")
+        shutil.copy(PRETRAIN / "topology.yaml", repository)
+        project = "{apiVersion: bayplan.dev/v1alpha1, kind: Project, spec: {topology: topology.yaml}}"
+        (repository / "bayplan.yaml").write_text(project, encoding="utf-8")
+        with TemporaryDirectory() as folder:
+            places = {"plugins": "home/argocd/cmp-server/plugins", "programs": "var/run/argocd", "tmp": "tmp"}
+            for name, place in {**places, "": "dev"}.items():
+                Path(folder, name).mkdir(exist_ok=True)
+                (tmp_path / "root" / place).mkdir(parents=True, exist_ok=True)
+            shutil.copy(argocd.program(), f"{folder}/programs/argocd-cmp-server")
+            words = [
+                tool("bwrap"),
+                "--unshare-all",
+                "--die-with-parent",
+                "--clearenv",
+                "--setenv",
+                "PATH",
+                "/usr/bin",
+                "--uid",
+                "999",
+            ]
+            words += ["--gid", "999", "--ro-bind", str(tmp_path / "root"), "/", "--dev-bind", "/dev", "/dev"]
+            for name, place in places.items():
+                words += ["--ro-bind" if name == "programs" else "--bind", f"{folder}/{name}", f"/{place}"]
+            env = environment({"ARGOCD_PLUGINSOCKFILEPATH": f"{folder}/plugins"})
+            with argocd.serving([*words, "/var/run/argocd/argocd-cmp-server"], Path(folder, "plugins"), env):
+                made = argocd.manifests(repository, "jobs", {}, env)
+                text = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8").replace("replicas: 16", "replicas: 60")
+                (repository / "jobs" / "pretrain.workflow.yaml").write_text(text, encoding="utf-8")
+                failed = argocd.manifests(repository, "jobs", {}, env)
+        hall = str(PRETRAIN / "topology.yaml")
+        assert made.error == ""
+        assert made.objects == [*yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
+        assert "./pretrain.workflow.yaml:13:29: error[P5" in failed.error
+
     def test_crane_accepts_it(self, files: Path) -> None:
         command = [tool("crane"), "validate", "--tarball", str(files / "first" / "bayplan-image.tar")]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
         assert done.stdout.startswith("PASS"), done.stderr
+
+    def test_kustomize_of_argo_cd(self, tmp_path: Path) -> None:
+        """argocd-repo-server starts the program that the init container copied, as kustomize's function."""
+        (tmp_path / "bayplan-install").symlink_to(Path(BINARY).resolve())
+        (tmp_path / "shared").mkdir()
+        binary(str(tmp_path / "shared"), program=str(tmp_path / "bayplan-install"))
+        shutil.copytree(ROOT / "kustomize-plugin", tmp_path / "project")
+        (tmp_path / "project" / ".git").mkdir()
+        (tmp_path / "shared" / "kustomize").symlink_to(tool("kustomize"))
+        folder, env = "example/expand/overlays/prod", {"PATH": str(tmp_path / "shared"), "TMPDIR": str(tmp_path)}
+        options = {"BuildOptions": "--enable-alpha-plugins --enable-exec"}
+        made = argocd.manifests(tmp_path / "project", folder, {}, env, kustomize_options=options)
+        assert (made.type, made.error) == ("Kustomize", "")
+        assert "ComputeDomain" in {each["kind"] for each in made.objects}
 
     def test_the_copy_for_another_image(self, tmp_path: Path) -> None:
         """The command of argocd-plugin/repo-server.yaml."""

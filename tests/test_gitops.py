@@ -12,13 +12,18 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
 
+from bayplan.__main__ import GIVEN
 from bayplan.cli.run import run
+from tools import argocd
 from tools.charts import FOUR_PODS
 from tools.clients import output, tool
 from tools.docs import prepare
@@ -66,7 +71,7 @@ def launch(config: Any, application: Path, **given: str) -> subprocess.Completed
     }
     for key in ("init", "generate"):
         command = config["spec"].get(key, {"command": ["true"], "args": []})
-        words = [*command["command"], *command["args"]]
+        words = [*command["command"], *command.get("args", ())]
         done = subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
         if done.returncode:
             break
@@ -155,9 +160,8 @@ class TestPlugin:
     def test_the_application_sets_what_the_command_reads(self) -> None:
         (application,) = yaml.safe_load_all((ARGOCD / "application.yaml").read_text())
         plugin = application["spec"]["source"]["plugin"]
-        read = set(re.findall(r"ARGOCD_ENV_([A-Z]+)", CONFIG["spec"]["generate"]["args"][-1]))
         assert plugin["name"] == CONFIG["metadata"]["name"]
-        assert {each["name"] for each in plugin["env"]} <= read == {"TOPOLOGY", "SCHEDULER", "NAMESPACE"}
+        assert {each["name"] for each in plugin["env"]} <= {*GIVEN}
 
     def test_the_sidecar_has_what_its_image_and_argo_cd_want(self) -> None:
         pod = yaml.safe_load((ARGOCD / "sidecar.yaml").read_text())["spec"]["template"]["spec"]
@@ -171,6 +175,86 @@ class TestPlugin:
         copied = re.findall(r"^COPY (\S+) (\S+)$", image, re.MULTILINE)
         assert all((ROOT / source).exists() for source, _ in copied)
         assert copied[-1] == ("argocd-plugin/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
+
+
+class TestArgoCD:
+    """Argo CD's own code runs the plugins and kustomize. bayplan.yaml is above the application."""
+
+    @pytest.fixture
+    def env(self, application: Path) -> Iterator[dict[str, str]]:
+        """The environment of Argo CD: its plugins' folder, which has a short path, and a temporary folder."""
+        bin = application.parents[2] / "bin"
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "argocd-cmp-server").symlink_to(argocd.program())
+            for each in ("plugins", "tmp", "config"):
+                (Path(folder) / each).mkdir()
+            path = f"{bin}{os.pathsep}{os.environ['PATH']}"
+            places = {"ARGOCD_PLUGINSOCKFILEPATH": f"{folder}/plugins", "TMPDIR": f"{folder}/tmp"}
+            yield {"PATH": path, "PYTHONPATH": str(ROOT / "generator"), **places}
+
+    @contextmanager
+    def plugin(self, config: Path, env: Mapping[str, str]) -> Iterator[None]:
+        """The sidecar of a plugin."""
+        folder = Path(env["TMPDIR"]).parent
+        shutil.copy(config, folder / "config" / "plugin.yaml")
+        command = [f"{folder}/argocd-cmp-server", "--config-dir-path", f"{folder}/config"]
+        with argocd.serving(command, folder / "plugins", env):
+            yield
+
+    def test_it_finds_the_plugin_and_gets_what_render_writes(self, application: Path, env: dict[str, str]) -> None:
+        shutil.copy(PRETRAIN / "workflow.yaml", application / "pretrain.workflow.yaml")
+        hall = f"{PRETRAIN}/topology.yaml"
+        with self.plugin(ARGOCD / "plugin.yaml", env):
+            made = argocd.manifests(application.parents[1], "team/jobs", {}, env)
+            chosen = {
+                "plugin": {"env": [{"name": "SCHEDULER", "value": "kueue"}, {"name": "NAMESPACE", "value": "lab"}]}
+            }
+            other = argocd.manifests(application.parents[1], "team/jobs", chosen, env)
+        assert (made.type, made.error) == ("Plugin", "")
+        assert made.objects == [*yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
+        words = ("-s", "kueue", "-n", "lab")
+        assert other.objects == [
+            *yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall, *words))
+        ]
+
+    def test_it_shows_an_error_of_bayplan(self, application: Path, env: dict[str, str]) -> None:
+        text = (PRETRAIN / "workflow.yaml").read_text().replace("replicas: 16", "replicas: 60")
+        (application / "pretrain.workflow.yaml").write_text(text)
+        outside = {"plugin": {"env": [{"name": "TOPOLOGY", "value": "/etc/hostname"}]}}
+        with self.plugin(ARGOCD / "plugin.yaml", env):
+            made = argocd.manifests(application.parents[1], "team/jobs", {}, env)
+            stranger = argocd.manifests(application.parents[1], "team/jobs", outside, env)
+        assert made.objects == stranger.objects == []
+        assert "`bayplan-argocd` failed exit status 1: ./pretrain.workflow.yaml:13:29: error[P5" in made.error
+        assert "if you trust the file, pass --trust /etc/hostname" in stranger.error
+
+    @pytest.mark.parametrize("helm", ["helm3", "helm4"])
+    def test_charts(self, application: Path, helm: str, env: dict[str, str]) -> None:
+        (application.parents[2] / "bin" / "helm").symlink_to(tool(helm))
+        (application / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 0.1.0\nkubeVersion: '1.34.1'\n")
+        (application / "values.yaml").write_text("name: by-policy\n")
+        (application / "templates").mkdir()
+        (application / "templates" / "job.yaml").write_text(JOB)
+        with self.plugin(ARGOCD / "helm-plugin.yaml", env):
+            made = argocd.manifests(application.parents[1], "team/jobs", {"plugin": {"name": "bayplan-helm"}}, env)
+        assert made.error == ""
+        assert {each["kind"] for each in made.objects} == {"ComputeDomain", "Job", "PodGroup"}
+
+    def test_kustomize(self, application: Path, env: dict[str, str]) -> None:
+        """The options of the ConfigMap in the how-to page, and none."""
+        root = shutil.copytree(ROOT / "kustomize-plugin", application.parents[2] / "project")
+        (root / ".git").mkdir()
+        (config,) = (
+            each for each in map(yaml.safe_load, blocks("render-in-argo-cd.md")) if each["kind"] == "ConfigMap"
+        )
+        options = config["data"]["kustomize.buildOptions"]
+        for path in ("example/expand/overlays/prod", "example/place/overlays/prod"):
+            made = argocd.manifests(root, path, {}, env, kustomize_options={"BuildOptions": options})
+            assert (made.type, made.error) == ("Kustomize", "")
+            words = [tool("kustomize"), "build", *options.split(), str(root / path)]
+            built = subprocess.run(words, env=env, capture_output=True, encoding="utf-8", check=True).stdout
+            assert made.objects == [*yaml.safe_load_all(built)]
+            assert argocd.manifests(root, path, {}, env).objects == []
 
 
 def test_the_patch_of_the_repo_server(tmp_path: Path) -> None:

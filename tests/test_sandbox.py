@@ -549,6 +549,8 @@ def test_a_file_that_becomes_a_link_while_it_is_opened(place: Place, monkeypatch
 DOORS_OF_THE_SOURCE = {
     "cli/files.py:opened": "the door",
     "cli/files.py:_open_no_link": "the door",
+    "core/startup.py:_read": "its own file beside the compiled modules",
+    "core/startup.py:keep": "its own file beside the compiled modules",
     "cli/files.py:link_out": "it begins at the root, and does not follow links",
     "cli/inputs.py:_unreadable": "it compares the folder with that of the workflow",
     "cli/generate.py:_patterns_files": "_refused has checked the pattern",

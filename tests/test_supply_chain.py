@@ -25,7 +25,7 @@ from tools.clients import tool
 from tools.docs import pages
 from tools.locks import LOCKS, Pin, path, pins, project, requirements
 from tools.run import ROOT
-from tools.sbom import BASE, document, license_of, normal
+from tools.sbom import BASE, base_image, document, license_of, normal
 
 DOCKERFILE = (ROOT / "argocd-plugin" / "Dockerfile").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
@@ -143,7 +143,7 @@ class TestLicenses:
 @pytest.fixture(scope="module")
 def listed() -> str:
     """The list of components."""
-    return json.dumps(document(image(), installed(), "1.2.3", DOCKERFILE))
+    return json.dumps(document(image(), installed(), "1.2.3", [base_image(DOCKERFILE)]))
 
 
 class TestSbom:
@@ -170,16 +170,16 @@ class TestSbom:
         assert [each.partition("@")[0] for each in jinja] == ["pkg:pypi/markupsafe"]
 
     def test_it_is_the_same_every_time(self, listed: str) -> None:
-        assert json.dumps(document(reversed(image()), installed(), "1.2.3", DOCKERFILE)) == listed
+        assert json.dumps(document(reversed(image()), installed(), "1.2.3", [base_image(DOCKERFILE)])) == listed
 
     def test_another_version_than_the_locked_one_is_refused(self) -> None:
         locked = [pin._replace(version="0.0.1") if pin.name == "click" else pin for pin in image()]
         with pytest.raises(SystemExit, match=r"click 0\.0\.1, and this environment has \d"):
-            document(locked, installed(), "1.2.3", DOCKERFILE)
+            document(locked, installed(), "1.2.3", [])
 
     def test_a_base_without_a_digest_is_refused(self) -> None:
         with pytest.raises(SystemExit, match="names no image with a digest"):
-            document(image(), installed(), "1.2.3", DOCKERFILE.partition("@")[0])
+            base_image(DOCKERFILE.partition("@")[0])
 
 
 class TestImage:

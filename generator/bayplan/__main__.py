@@ -6,13 +6,31 @@ import gc
 import os
 import sys
 
+from bayplan.core import startup
+
 
 def krm() -> None:
     """The installed command `bayplan-krm`: `bayplan krm` under one name, which kustomize can run."""
     gc.disable()
+    startup.begin()
     from bayplan.cli.run import krm as run_krm
 
     _leave(run_krm(sys.argv[1:]))
+
+
+GIVEN = ("TOPOLOGY", "SCHEDULER", "NAMESPACE")
+"""What an application of Argo CD sets in `plugin.env`: options of render. Argo CD adds a prefix to their names."""
+
+
+def argocd() -> None:
+    """The installed command `bayplan-argocd`: renders the workflows of this folder, as a plugin of Argo CD.
+
+    It needs no shell. Its arguments are more options of render.
+    """
+    names = sorted(f"./{each}" for each in os.listdir() if each.endswith(".workflow.yaml") and each[0] != ".")
+    options = [f"--{key.lower()}={value}" for key in GIVEN if (value := os.environ.get(f"ARGOCD_ENV_{key}"))]
+    sys.argv[1:] = ["render", "--sandbox", *(names or ["./*.workflow.yaml"]), *options, *sys.argv[1:]]
+    _leave(main())
 
 
 def script() -> None:
@@ -31,6 +49,7 @@ def _leave(code: int) -> None:
         sys.stderr.flush()
     except (OSError, AttributeError):  # closed or full: the report is written already
         sys.exit(code)
+    startup.keep()
     os._exit(code)
 
 
@@ -48,10 +67,13 @@ def main() -> int:
                 return 0
         except (OSError, AttributeError):
             pass  # the full command line reports the reason
+    startup.begin()
     from bayplan.cli.run import run
 
     return run(sys.argv[1:])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    startup.keep()
+    sys.exit(status)

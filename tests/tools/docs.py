@@ -113,6 +113,7 @@ def prepare(folder: Path, links: Mapping[str, str] = {}) -> dict[str, str]:
     for name, arguments in {
         "bayplan": '-m bayplan "$@"',
         "bayplan-krm": '-m bayplan krm "$@"',
+        "bayplan-argocd": '-c "from bayplan.__main__ import argocd; argocd()" "$@"',
         "python": '"$@"',
     }.items():
         (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}\n', encoding="utf-8")

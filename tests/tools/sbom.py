@@ -1,8 +1,9 @@
-"""A CycloneDX 1.6 list of what the image of the sidecar contains: bayplan, its dependencies and the base image.
+"""A CycloneDX 1.6 list of what an image or a program contains: bayplan, its dependencies and what is not from Python.
 
-`python tests/tools/sbom.py >bayplan.cdx.json` runs in an environment with `requirements/image.txt`. Versions and hashes
-are those of the lock file, licenses and dependencies those of the installed distributions. The same lock file and
-Dockerfile make the same bytes. Debian's packages of the base image are not listed.
+`python tests/tools/sbom.py >bayplan.cdx.json` lists the image of the sidecar, in an environment with
+`requirements/image.txt`. `packaging/binary` lists the static binary. Versions and hashes are those of the lock files,
+licenses and dependencies those of the installed distributions. The same lock files and Dockerfile make the same bytes.
+Debian's packages of the base image are not listed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import re
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
@@ -91,18 +92,20 @@ def component(pin: Pin, distribution: Distribution) -> dict[str, Any]:
     }
 
 
-def document(locked: Iterable[Pin], installed: Mapping[str, Distribution], version: str, dockerfile: str) -> Any:
-    """The list as JSON. A distribution whose installed version is not the locked one is an error."""
+def document(
+    locked: Iterable[Pin], installed: Mapping[str, Distribution], version: str, others: Sequence[Mapping[str, Any]]
+) -> Any:
+    """The list as JSON, with components that are not from Python. A version that is not the locked one is an error."""
     found = {pin.name: pin for pin in locked if pin.name in installed or not pin.marker}
     for name, pin in found.items():
         have = installed[name].version if name in installed else "none"
         if have != pin.version:
             raise SystemExit(f"requirements/image.txt has {name} {pin.version}, and this environment has {have}")
-    base = base_image(dockerfile)
     root = purl("bayplan", version)
     refs = {name: purl(name, pin.version) for name, pin in found.items()}
     direct = [normal(re.split(r"[^\w.-]", each)[0]) for each in project()["project"]["dependencies"]]
-    edges = {base["bom-ref"]: [], root: sorted([refs[name] for name in direct] + [base["bom-ref"]])}
+    edges: dict[str, list[str]] = {each["bom-ref"]: [] for each in others}
+    edges[root] = sorted([*edges, *(refs[name] for name in direct)])
     edges |= {refs[name]: sorted({refs[each] for each in needs(installed[name]) if each in refs}) for name in found}
     content = {
         "bomFormat": "CycloneDX",
@@ -118,7 +121,7 @@ def document(locked: Iterable[Pin], installed: Mapping[str, Distribution], versi
                 "purl": root,
             }
         },
-        "components": [base, *(component(pin, installed[name]) for name, pin in sorted(found.items()))],
+        "components": [*others, *(component(pin, installed[name]) for name, pin in sorted(found.items()))],
         "dependencies": [{"ref": ref, "dependsOn": edges[ref]} for ref in sorted(edges)],
     }
     return {**content, "serialNumber": uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(content)).urn}
@@ -128,6 +131,6 @@ if __name__ == "__main__":
     here = {normal(each.name): each for each in distributions()}
     number = re.search(r'__version__ = "(.*)"', (ROOT / "generator/bayplan/__init__.py").read_text("utf-8"))
     assert number
-    image = (ROOT / "argocd-plugin/Dockerfile").read_text("utf-8")
-    json.dump(document(pins("image"), here, number[1], image), sys.stdout, indent=2)
+    image = base_image((ROOT / "argocd-plugin/Dockerfile").read_text("utf-8"))
+    json.dump(document(pins("image"), here, number[1], [image]), sys.stdout, indent=2)
     print()

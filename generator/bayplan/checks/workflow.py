@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
 from bayplan.checks.topology import duplicates
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, shorten, suggest
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
@@ -565,11 +564,14 @@ def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterat
 
 def beyond_re2(pattern: str) -> str:
     """What a pattern has that Go's RE2 does not, or why no reader accepts it; empty if both read it alike."""
+    import re as python
+    import warnings
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as problem:
+            python.compile(pattern)
+    except (python.error, OverflowError, RecursionError) as problem:
         return f"a mistake ({str(problem) or 'nested too deeply'})"
     if re.search(r"(?<!\\)(?:\\\\)*\\(?:[1-9ZuUN])", pattern):
         return r"an escape such as \Z, \u or \1"

@@ -7,9 +7,9 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.core.values import NamedTuple
@@ -54,7 +54,8 @@ def lines(item: manifest.Item) -> Iterator[str]:
         return
     text = line(_marked(item.skeleton, ""))
     mark = next(mark for mark in map(chr, range(0xE000, 0xF900)) if mark not in text)  # Unicode: private use
-    pieces = re.split(f'(?:"{mark})?{mark}([0-9]+){mark}(?:{mark}")?', line(_marked(item.skeleton, mark)))
+    made = line(_marked(item.skeleton, mark)).replace(f'"{mark}{mark}', mark).replace(f'{mark}{mark}"', mark)
+    pieces = made.split(mark)
     columns = [int(column) for column in pieces[1::2]]
     for row in item.rows:
         pieces[1::2] = [str(row[column]) for column in columns]

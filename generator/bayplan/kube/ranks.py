@@ -1,8 +1,8 @@
 """How a pod gets its rank: literal, by the downward API, or by one line of shell if it needs arithmetic."""
 
-import re
 from collections.abc import Iterable, Mapping
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import Route
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple

@@ -7,14 +7,17 @@ schema. Then jsonschema also decides.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.core.package_data import CHECKOUT, data_bytes
-from bayplan.core.typing import Any
+from bayplan.core.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from re import Pattern
 
 SCHEMAS: Mapping[str, str] = {
     "Workflow": "workflow",
@@ -135,9 +138,9 @@ def is_label_key(text: str) -> bool:
     return len(name) <= 63 and bool(name) and LABEL_VALUE.search(name) and (not slash or is_dns_subdomain(prefix))
 
 
-class Patterns(dict[str, "Word | re.Pattern[str]"]):
+class Patterns(dict[str, "Word | Pattern[str]"]):
     """Patterns by their text. A regular expression compiles when it is first used."""
 
-    def __missing__(self, pattern: str) -> re.Pattern[str]:
+    def __missing__(self, pattern: str) -> Pattern[str]:
         compiled = self[pattern] = re.compile(pattern.replace("$", r"\Z"))
         return compiled

@@ -6,10 +6,10 @@ keep their order. Sequences have the indentation of their parent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 
+from bayplan.core import regex as re
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.text import File, Item, Many, Slot
@@ -272,10 +272,12 @@ class Template(NamedTuple):
 
 def template(skeleton: Mapping[str, Any], write: Callable[[Any], str]) -> Template:
     """The output of `write` for the skeleton. Slots become tokens that occur only once in it."""
+    from re import split
+
     for salt in count():
         cutter = _Cutter(salt)
         text = write(cutter.plain(skeleton))
-        pieces = re.split(cutter.token("([0-9]+)"), text.replace("%", "%%"))
+        pieces = split(cutter.token("([0-9]+)"), text.replace("%", "%%"))
         if not cutter.clash and pieces[1::2] == [str(number) for number in range(len(cutter.gaps))]:
             pieces[1::2] = [gap.conversion for gap in cutter.gaps]
             return Template("".join(pieces), tuple(cutter.gaps), frozenset(cutter.names))

@@ -8,9 +8,9 @@ outside ASCII, and errors. It also returns None if it would call the parser too 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from bayplan.core import regex as re
 from bayplan.core.typing import Any
 from bayplan.text.scalars import Memo
 from bayplan.text.source import InvalidScalar

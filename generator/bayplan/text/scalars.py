@@ -6,11 +6,11 @@ An `InvalidScalar` instead of a value has the reason. Patterns compile at their 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
+from bayplan.core import regex as re
 from bayplan.core.phrases import shorten
 from bayplan.core.typing import Any
 from bayplan.core.values import NamedTuple

@@ -5,13 +5,16 @@ Bytes are UTF-8, or UTF-16 with a byte order mark (YAML 1.2, section 5.2).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
-from bayplan.core.typing import Any, NoReturn
+from bayplan.core.typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from re import Match
 from bayplan.core.values import NamedTuple
 
 
@@ -150,7 +153,7 @@ class Lines:
         end = self._end(place)
         return self.text[place : end.start()] if end else self.text[place:]
 
-    def _end(self, place: int) -> re.Match[str] | None:
+    def _end(self, place: int) -> Match[str] | None:
         """The next line end."""
         return re.compile(r"\r\n?|\n").search(self.text, place)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
@@ -135,6 +133,9 @@ def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...
 
 def _names(rules: list[Any], nodes: list[str]) -> Iterator[Diagnostic]:
     """T554: rules for names in Slurm that Python cannot read, or that could take forever."""
+    import re
+    import warnings
+
     from bayplan.text.patterns import MOST_STEPS, steps
 
     longest, total = max(map(len, nodes), default=0), 0.0

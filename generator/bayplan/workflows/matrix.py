@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, shorten
 from bayplan.core.typing import Any

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from bayplan.core import regex as re
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.typing import TYPE_CHECKING
 

@@ -51,7 +51,7 @@ def _names(path: str) -> str:
 
 
 def _content(path: str) -> str:
-    """The hash of a regular file. DoubtError: it is another kind of file, or it is large. Opening a pipe does not block."""
+    """The hash of a regular file. DoubtError: it is another kind of file, or it is large. A pipe does not block."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(number)

@@ -77,6 +77,8 @@ def test_a_generate_that_finds_everything_up_to_date_loads_nothing_heavy(tmp_pat
     (tmp_path / "bayplan.yaml").write_text(f"apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {spec}\n")
     assert bayplan("generate", str(tmp_path)).returncode == 1
     assert sorted(loaded("generate", str(tmp_path)) & (HEAVY | {"json", "difflib"})) == []
+    with_stamp = {each for each in loaded("generate", str(tmp_path)) if each.startswith("bayplan.cli")}
+    assert with_stamp <= {"bayplan.cli", "bayplan.cli.run", "bayplan.cli.options", "bayplan.cli.stamp"}
 
 
 RESOURCE_LIST = f"""\

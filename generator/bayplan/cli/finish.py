@@ -126,13 +126,20 @@ def _hidden_severities(args: Arguments) -> tuple[str, ...]:
     return () if args.has("verbose") else ("info",)
 
 
-def _speak(args: Arguments, success: Success | None) -> None:
-    """Says what was achieved, but only for a person: to a terminal, without -q and in text."""
+def said(args: Arguments, success: Success | None) -> str:
+    """What was achieved, but only for a person: to a terminal, without -q and in text."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if success and terminal and not args.has("quiet") and args.value("diagnostics", "text") == "text":
         from bayplan.cli.success import lines
 
-        write_stderr("".join(f"{line}\n" for line in lines(args, *success)))
+        return "".join(f"{line}\n" for line in lines(args, *success))
+    return ""
+
+
+def _speak(args: Arguments, success: Success | None) -> None:
+    text = said(args, success)
+    if text:
+        write_stderr(text)
 
 
 def write_stderr(text: str) -> bool:

@@ -10,11 +10,11 @@ from glob import glob, has_magic
 from itertools import takewhile
 
 from bayplan import pipeline
-from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
+from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project, stamp
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
 from bayplan.cli.files import GIT, at_name, named_by
-from bayplan.cli.finish import Success, exit_code, finish, report
+from bayplan.cli.finish import Success, exit_code, finish, report, said
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX, OUTPUT
@@ -423,7 +423,11 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
                 warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
                 batches = [each._replace(diagnostics=kept) for each, kept in zip(batches, warnings, strict=True)]
             result = f"{count(len(whole.files), 'file')} up to date"
-            return finish(args, batches, success=Success(whole.plans, result=result))
+            success = Success(whole.plans, result=result)
+            silent = args.value("diagnostics", "text") in ("text", "github") and not args.has("tracked")
+            if silent and not files.in_sandbox() and not any(each.diagnostics for each in batches):
+                stamp.confirm(said(args, success))
+            return finish(args, batches, success=success)
         changes = [each._replace(path=project.path(each.path)) for each in compared.value]
         if not args.has("check"):
             output_folder.apply(project.folder, INDEX, compared.value)

@@ -103,11 +103,7 @@ def test_a_backend_is_known_to_its_table_only() -> None:
     assert named == []
 
 
-<<<<<<< HEAD
 MOST = {"lines": 91_150, "files": 378, "rooms": 25, "floors": 11, "arrows": 126, "members of a backend": 8}
-=======
-MOST = {"lines": 91_150, "files": 378, "rooms": 25, "floors": 11, "arrows": 126, "members of a backend": 8}
->>>>>>> stamp2
 """What the product may measure at most. Remove code before you raise a number."""
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import kubernetes_validate
 from clusters import extract, full, running
 
-from workloads import JOBSET, chart, hall, kustomization, many_rules, objects, write
+from workloads import JOBSET, chart, hall, kustomization, many_rules, objects, project, write
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "pretrain"
@@ -75,6 +75,7 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
         *pod_rows(folder, check, large),
         *helm_rows(folder),
         *functions(folder),
+        *generated(folder),
         *page_rows(folder),
     ]
 
@@ -211,6 +212,18 @@ def functions(folder: Path) -> Iterator[Row]:
     topology = EXAMPLE / "topology.yaml"
     krm.write_text(krm.read_text(encoding="utf-8").replace("topology.yaml", str(topology)), encoding="utf-8")
     yield Row("krm, 64 pods expanded", [], "x", 4, 99, str(krm), program=function, peer=(program, "build", plain))
+
+
+def generated(folder: Path) -> Iterator[Row]:
+    """`generate` of files that are up to date, which the run before it has found."""
+    path = project(folder / "project", EXAMPLE, 200)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    for _ in range(2):
+        subprocess.run([f"{folder}/venv/bin/bayplan", "generate", path], env=environment, check=False)
+    for name, options in (("", []), (" --check", ["--check"])):
+        subprocess.run([f"{folder}/venv/bin/bayplan", "generate", *options, path], env=environment, check=True)
+        command = [f"XDG_CACHE_HOME={folder}/cache", f"{folder}/venv/bin/bayplan", "generate", *options, path]
+        yield Row(f"generate{name}, 200 workflows, nothing changed", command, "s", 0.2, 15, program="/usr/bin/env")
 
 
 def install(folder: Path) -> tuple[str, str]:

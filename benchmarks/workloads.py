@@ -214,3 +214,27 @@ def kustomization(folder: Path, example: Path, program: str, *arguments: str) ->
     text = "namePrefix: dev-\nresources: [workflow.yaml]\ntransformers: [function.yaml]\n"
     (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
     return ["build", "--enable-alpha-plugins", "--enable-exec", str(folder)]
+
+
+PROJECT = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Project
+spec:
+  topology: {topology}
+  outputs:
+  - workflows: ["*.workflow.yaml"]
+    to: manifests/{{workflow}}/
+"""
+
+
+def project(folder: Path, example: Path, workflows: int) -> str:
+    """A bayplan.yaml with so many copies of an example's workflow."""
+    folder.mkdir()
+    text = (example / "workflow.yaml").read_text(encoding="utf-8")
+    for number in range(workflows):
+        copy = text.replace("name: pretrain", f"name: pretrain-{number}")
+        (folder / f"{number}.workflow.yaml").write_text(copy, encoding="utf-8")
+    path = folder / "bayplan.yaml"
+    (folder / "topology.yaml").write_text((example / "topology.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(PROJECT.format(topology="topology.yaml"), encoding="utf-8")
+    return str(path)

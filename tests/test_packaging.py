@@ -295,7 +295,7 @@ def program(tmp_path: Path) -> Path:
     if not BUILT:
         pytest.skip("BAYPLAN_BINARY names no binary; packaging/binary builds one")
     folder = tmp_path / "checkout"
-    for name in ("packaging", "examples"):
+    for name in ("packaging", "examples", "argocd-plugin"):
         shutil.copytree(ROOT / name, folder / name)
     for name in ("pyproject.toml", "generator/bayplan/__init__.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "checks/workflow.py: pattern": READ,
     "checks/workflow.py: find": tuple(find for find, _ in FOREIGN),
     "cli/post_render.py: pattern": RELEASE,
-    """clients/resource_list.py: f'(?:"{mark})?{mark}([0-9]+){mark}(?:{mark}")?'""": (r'(?:"!)?!([0-9]+)!(?:!")?',),
+    "core/regex.py: pattern": "constants of other modules",
     "manifests/pod_dns.py: '|'.join((re.escape(text) for text in sorted(names, key=len, reverse=True)))": ("a-0|a|b",),
     "sandbox/child.py: f'{table.left}([0-9]+){table.right}'": ("<([0-9]+)>",),
     "schemas/__init__.py: pattern.replace('$', '\\\\Z')": BY_SCHEMA,
@@ -176,7 +176,8 @@ def uses_in(file: str, text: str, known: Mapping[str, Any]) -> tuple[list[Use], 
 
 
 def is_re(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "re"
+    """Whether a name is that of `core.regex` or `re`, which is `python` in a function that uses both."""
+    return isinstance(node, ast.Name) and node.id in ("re", "python")
 
 
 def value_of(node: ast.expr, known: Mapping[str, Any]) -> Any:

@@ -7,6 +7,7 @@ to a file that bayplan has.
 from __future__ import annotations
 
 import ast
+import copy
 import json
 import os
 import re
@@ -547,6 +548,7 @@ def test_a_file_that_becomes_a_link_while_it_is_opened(place: Place, monkeypatch
 # Every way to a file in the source
 
 DOORS_OF_THE_SOURCE = {
+    "__main__.py:argocd": "it lists the working folder, and `render --sandbox` checks each file",
     "cli/files.py:opened": "the door",
     "cli/files.py:_open_no_link": "the door",
     "core/startup.py:_read": "its own file beside the compiled modules",
@@ -564,6 +566,10 @@ DOORS_OF_THE_SOURCE = {
     "cli/output_folder.py:_remove_staging": "a folder of bayplan",
     "cli/output_folder.py:same_bytes": "the path is from `inside`",
     "cli/post_render.py:_keep": "the terminal",
+    "cli/stamp.py:_content": "no stamp is read or written under --sandbox, and only a hash of the file is kept",
+    "cli/stamp.py:_names": "no stamp is read or written under --sandbox, and only a hash of the names is kept",
+    "cli/stamp.py:_write": "the state of bayplan, whose path is from the user's environment",
+    "cli/stamp.py:run": "the state of bayplan, whose path is from the user's environment",
     "cli/post_render.py:_replace": "the state of bayplan, whose path is from the user's environment",
     "cli/post_render.py:last_error": "the state of bayplan, whose path is from the user's environment",
     "cli/helm_plugin.py:_foreign": "the command installs a plugin, and reads no repository",
@@ -722,9 +728,10 @@ class TestArgoCd:
         assert sorted(each.name for each in application.iterdir()) == before
 
     def test_a_topology_of_the_image(self, application: Path) -> None:
-        """The operator adds --trust to the command."""
+        """The operator adds --trust to the arguments."""
         image = str(application.parents[2] / "hall.yaml")
-        config = json.loads(json.dumps(CONFIG).replace("--sandbox", f"--sandbox --trust {image}"))
+        config = copy.deepcopy(CONFIG)
+        config["spec"]["generate"]["args"] = ["--trust", image]
         assert launch(config, application, TOPOLOGY=image).returncode == 0
         assert launch(CONFIG, application, TOPOLOGY=image).returncode == 1
 

@@ -90,7 +90,7 @@ def _stamp(source: str) -> list[int]:
 
 def begin() -> None:
     """Loads the modules that follow from the file."""
-    if _modules:
+    if _modules and _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
 

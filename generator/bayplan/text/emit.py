@@ -272,12 +272,12 @@ class Template(NamedTuple):
 
 def template(skeleton: Mapping[str, Any], write: Callable[[Any], str]) -> Template:
     """The output of `write` for the skeleton. Slots become tokens that occur only once in it."""
-    from re import split
+    import re
 
     for salt in count():
         cutter = _Cutter(salt)
         text = write(cutter.plain(skeleton))
-        pieces = split(cutter.token("([0-9]+)"), text.replace("%", "%%"))
+        pieces = re.split(cutter.token("([0-9]+)"), text.replace("%", "%%"))
         if not cutter.clash and pieces[1::2] == [str(number) for number in range(len(cutter.gaps))]:
             pieces[1::2] = [gap.conversion for gap in cutter.gaps]
             return Template("".join(pieces), tuple(cutter.gaps), frozenset(cutter.names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import shutil
 import subprocess
@@ -177,7 +178,12 @@ def test_a_second_run_loads_what_the_first_kept_and_survives_a_broken_file(tmp_p
     assert render() == (first, "")
     (kept,) = tmp_path.rglob("*.startup")
     whole = kept.read_bytes()
-    for broken in (b"", b"no marshalled data", whole[:9], whole[:-9], whole[:8] + whole[8:].replace(b"3.", b"2.")):
+    version, modules, patterns = marshal.loads(whole[8:])
+    assert {"contextlib", "bayplan.cli.run"} <= set(modules)
+    rows = {name: row[1:] for name, row in modules.items()}
+    other = marshal.dumps(((*version[:-1], version[-1] + 1), rows, patterns))
+    another_version = b"%08d" % len(other) + other
+    for broken in (b"", b"no marshalled data", whole[:9], whole[:-9], another_version):
         kept.write_bytes(broken)
         assert render()[0] == first
         assert render() == (first, "")

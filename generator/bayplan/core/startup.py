@@ -11,17 +11,30 @@ import _sre  # type: ignore[import-not-found]
 import marshal
 import os
 import sys
-from _frozen_importlib_external import SourceFileLoader, spec_from_file_location
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
     from types import CodeType
     from typing import Any
 
 FILE = f"{__spec__.cached}.startup" if __spec__ and __spec__.cached else ""
-_VERSION = (sys.version, _sre.MAGIC, FILE)
+
+
+def _stamp(source: str) -> list[int]:
+    try:
+        found = os.stat(source)
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size]
+
+
+_VERSION = (sys.version, _sre.MAGIC, FILE, *_stamp(__file__ if FILE else ""))
+"""A file of another version is not read: its form can be another one."""
 _EARLIER = frozenset(sys.modules)
+_LIBRARY = os.path.dirname(os.__file__) if FILE else ""
+"""The folder of Python's own modules."""
 
 
 _START = 8
@@ -39,7 +52,7 @@ def _read() -> tuple[int, int, dict[str, Any], dict[Any, Any]]:
 
 
 _file, _base, _modules, patterns = _read()
-"""Module -> path, time and size of its source, whether it is a package, and the place and length of its code.
+"""Module -> path, time and size of its source, its `.pyc` file, a package's folder, place and length of code.
 
 `patterns` are those of `core.regex`.
 """
@@ -70,22 +83,13 @@ class _Finder:
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name not in _modules:
             return None
-        source, *stamp, package, _, _ = _modules[name]
-        if _stamp(source) != stamp:
+        source, time, size, cached, folder, _, _ = _modules[name]
+        if _stamp(source) != [time, size]:
             return None
-        folder = [os.path.dirname(source)] if package else None
-        found: ModuleSpec | None = spec_from_file_location(
-            name, source, loader=_Loader(name, source), submodule_search_locations=folder
-        )
+        found = ModuleSpec(name, _Loader(name, source), origin=source, is_package=bool(folder))
+        found.submodule_search_locations = folder and [folder]
+        found.has_location, found.cached = True, cached
         return found
-
-
-def _stamp(source: str) -> list[int]:
-    try:
-        found = os.stat(source)
-    except OSError:
-        return []
-    return [found.st_mtime_ns, found.st_size]
 
 
 def begin() -> None:
@@ -101,24 +105,41 @@ def keep_pattern(key: tuple[str, int], value: object) -> None:
     patterns[key] = value
 
 
+def _is_kept(name: str, spec: ModuleSpec | None) -> bool:
+    """Whether a module is one of bayplan or of Python, and did not come from the file."""
+    if spec is None or spec.origin is None or spec.name != name or type(spec.loader) is not SourceFileLoader:
+        return False
+    folder = f"{_LIBRARY}/{spec.parent}".rstrip("/")
+    return name not in _EARLIER and (name.startswith("bayplan.") or os.path.dirname(spec.origin) == folder)
+
+
+def _without_docstrings(code: CodeType) -> CodeType:
+    """They are a tenth of the code, and a command line does not read them."""
+    constants = [_without_docstrings(each) if type(each) is type(code) else each for each in code.co_consts]
+    if sys.version_info >= (3, 13):
+        documented = code.co_flags & 0x4000000  # `inspect.CO_HAS_DOCSTRING`
+    else:
+        documented = code.co_flags & 1 and code.co_name[0] != "<"  # `inspect.CO_OPTIMIZED`, and not a comprehension
+    if documented and type(constants[0]) is str:
+        constants[0] = ""
+    return code.replace(co_consts=tuple(constants))
+
+
 def keep() -> None:
     """Writes the file again if this run loaded more than it has."""
     if not FILE or sys.dont_write_bytecode:
         return
-    loaded = [(name, getattr(each, "__spec__", None)) for name, each in sys.modules.items()]
-    new = [
-        (name, spec)
-        for name, spec in loaded
-        if name.startswith("bayplan.") and name not in _EARLIER and spec and type(spec.loader) is SourceFileLoader
-    ]
+    specs: dict[str, Any] = {name: getattr(each, "__spec__", None) for name, each in sys.modules.items()}
+    new = [(name, spec) for name, spec in specs.items() if _is_kept(name, spec)]
     if not new and not _changed:
         return
     temporary = f"{FILE}.{os.getpid()}"
     try:
         codes = {name: (each[:-2], _code(name)) for name, each in _modules.items()}
         for name, spec in new:
-            stamp, package = _stamp(spec.origin), spec.submodule_search_locations is not None
-            codes[name] = ((spec.origin, *stamp, package), marshal.dumps(spec.loader.get_code(name)))
+            folder = os.path.dirname(spec.origin) if spec.submodule_search_locations else None
+            about = (spec.origin, *_stamp(spec.origin), spec.cached, folder)
+            codes[name] = (about, marshal.dumps(_without_docstrings(spec.loader.get_code(name))))
         index: dict[str, Any] = {}
         end = 0
         for name, (about, code) in codes.items():

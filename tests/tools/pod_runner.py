@@ -565,16 +565,20 @@ def _quote(*words: str) -> str:
 def _layer(image: Image) -> Path:
     """A folder with the image's own files; nothing of the machine's /tmp is in images."""
     folder = ROOM / f"image-{abs(hash(json.dumps(image)))}"
-    if not folder.exists():
-        (folder / "tmp").mkdir(parents=True)
-        (folder / "tmp").chmod(0o1777)
-        os.setxattr(folder / "tmp", "trusted.overlay.opaque", b"y")
-        for name, text in image.files.items():
-            path = folder / name.lstrip("/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            path.chmod(0o755)
+    with _LAYERS:
+        if not folder.exists():
+            (folder / "tmp").mkdir(parents=True)
+            (folder / "tmp").chmod(0o1777)
+            os.setxattr(folder / "tmp", "trusted.overlay.opaque", b"y")
+            for name, text in image.files.items():
+                path = folder / name.lstrip("/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+                path.chmod(0o755)
     return folder
+
+
+_LAYERS = threading.Lock()  # pods start in threads of their own
 
 
 # --- the controllers -------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-FILE = f"{__spec__.cached}.startup" if __spec__ and __spec__.cached else ""
+FILE = f"{__spec__.cached}.startup" if __spec__ and type(__spec__.loader) is SourceFileLoader else ""
+"""Empty where the modules are in an archive, as those of the binary."""
 
 
 def _stamp(source: str) -> list[int]:
@@ -35,7 +36,6 @@ _VERSION = (sys.version, _sre.MAGIC, FILE, *_stamp(__file__ if FILE else ""))
 _EARLIER = frozenset(sys.modules)
 _LIBRARY = os.path.dirname(os.__file__) if FILE else ""
 """The folder of Python's own modules."""
-
 
 _START = 8
 """The file begins with the length of its index, in as many digits. The index follows, then the code of all modules."""

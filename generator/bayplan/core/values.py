@@ -60,10 +60,10 @@ else:
         return (*values, *rest)
 
     def _replace(self: Any, **changes: Any) -> Any:
-        unknown = [name for name in changes if name not in self._fields]
-        if unknown:
-            raise ValueError(f"Got unexpected field names: {unknown!r}")
-        return tuple.__new__(type(self), [changes.get(name, old) for name, old in zip(self._fields, self, strict=True)])
+        values = tuple.__new__(type(self), map(changes.pop, self._fields, self))
+        if changes:
+            raise ValueError(f"Got unexpected field names: {[*changes]!r}")
+        return values
 
     def _repr(self: Any) -> str:
         fields = zip(self._fields, self, strict=True)

@@ -15,7 +15,7 @@ def get(data: Any, *path: str | int) -> Any:
     """The value at the end of a path; None if it is missing."""
     for key in path:
         if isinstance(data, dict):
-            data = None if isinstance(key, int) else data.get(key)
+            data = None if type(key) is int else data.get(key)
         elif isinstance(data, list) and isinstance(key, int) and 0 <= key < len(data):
             data = data[key]
         else:

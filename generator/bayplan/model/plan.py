@@ -236,8 +236,10 @@ def name_hash(plan: Plan, gang: GangPlan) -> str:
 
 def all_pods(unit: Unit) -> Iterator[Pods]:
     """All podSet instances at and below a unit, in rank order."""
-    for each in walk(unit):
-        yield from each.pods
+    yield from unit.pods
+    for units in unit.groups:
+        for member in units.members:
+            yield from all_pods(member)
 
 
 def edit_unit(

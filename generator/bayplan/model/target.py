@@ -1,6 +1,7 @@
 """The versions of a plan's target. Only this module compares versions."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from bayplan.core.values import NamedTuple
 
@@ -70,6 +71,7 @@ class Target(NamedTuple):
         return (not since or self.since(component, since)) and not (until and self.since(component, until))
 
 
+@cache
 def order(component: str, version: str) -> tuple[int, ...]:
     """A sortable form of a version. A version without a patch is its lowest patch."""
     numbers = tuple(int(part) for part in version.split("."))

@@ -315,6 +315,23 @@ def table(found: Iterable[Result]) -> str:
     return "\n".join(lines)
 
 
+WHY = {
+    "render 10,000 bare pods, proven": "Profile: planning and proof 26 %, the manifests of 625 podSets 41 %, "
+    "writing 17.6 MB of YAML 24 %. No function takes more than 5 % in itself.",
+    "render 100,000 bare pods, memory": "Trace: 20 MiB are the names and numbers of the pods, 8 MiB the names "
+    "of the nodes, 7 MiB the variables of the ranks.",
+    "lint 100,000 objects": "Profile: reading YAML 26 %, the rules about all objects 39 %, the rules of the "
+    "schedulers 22 %. kubeconform only compares the objects with two schemas.",
+}
+"""Row -> where its time or memory goes, for a target that is missed."""
+
+
+def reasons(found: Iterable[Result]) -> str:
+    """Why targets are missed, as a Markdown list."""
+    missed = [row.name for row, value, *_ in found if value is None or value > row.target]
+    return "".join(f"- {name}: {WHY.get(name, 'not profiled.')}\n" for name in missed)
+
+
 def _shown(costs: tuple[float, float] | None) -> str:
     return "" if costs is None else f"{costs[0]:.3f} s, {costs[1]:.3f} s"
 
@@ -337,6 +354,8 @@ def main() -> int:
         where = f"CPython {platform.python_version()} on {platform.system()} {platform.machine()}"
         intro = f"# Results\n\nRatios (x) are to a bare interpreter of the same run: {where}.\n"
         text = f"{intro}`python benchmarks/run.py --write` renews them.\n\n{table(found)}\n"
+        if missed := reasons(found):
+            text += f"\nMissed targets:\n\n{missed}"
         (ROOT / "benchmarks" / "results.md").write_text(text, encoding="utf-8")
     return int(any(result.value is None or result.value > result.row.target for result in found))
 

@@ -322,8 +322,8 @@ WHY = {
     "of the nodes, 7 MiB the variables of the ranks.",
     "lint 100,000 objects": "Profile: reading YAML 26 %, the rules about all objects 39 %, the rules of the "
     "schedulers 22 %. kubeconform only compares the objects with two schemas.",
-    "kustomize build, what 64 pods expanded add to it": "The function takes what the row `krm` says. kustomize needs the rest to "
-    "start it and to read its answer.",
+    "kustomize build, what 64 pods expanded add to it": "The function takes what the row `krm` says. "
+    "kustomize needs the rest to start it and to read its answer.",
 }
 """Row -> where its time or memory goes, for a target that is missed."""
 

@@ -27,7 +27,7 @@ MAN_PAGE = ROOT / "build" / "bayplan.1"
 HEADER = '''"""Made from schemas/{schema}.json by hatch_build.py. Do not edit."""
 
 # mypy: ignore-errors
-from bayplan.core.typing import Any
+from typing import Any
 from bayplan.schemas import Patterns, Refused, Word
 
 CHECKSUM = {checksum}

@@ -6,7 +6,6 @@ import gc
 import os
 import runpy
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles bayplan again
 sys.dont_write_bytecode = False
-
-CACHE = tempfile.TemporaryDirectory()
-os.environ["XDG_CACHE_HOME"] = CACHE.name  # the stamps of tests are not the user's
 
 settings.register_profile("default", derandomize=True, deadline=None)
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])

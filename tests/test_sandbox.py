@@ -138,7 +138,6 @@ DOORS = {
     "topology import": "topology import {}",
     "topology import --update": "topology import nodes.json --update {}",
     "topology export": "topology export {} --to kai",
-    "upgrade": "upgrade {}",
     "krm -t": "krm -t {}",
 }
 FUNCTION = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ExpandWorkflows", "metadata": {"name": "it"}, "spec": {}}
@@ -550,8 +549,6 @@ DOORS_OF_THE_SOURCE = {
     "__main__.py:argocd": "it lists the working folder, and `render --sandbox` checks each file",
     "cli/files.py:opened": "the door",
     "cli/files.py:_open_no_link": "the door",
-    "core/startup.py:_read": "its own file beside the compiled modules",
-    "core/startup.py:keep": "its own file beside the compiled modules",
     "cli/files.py:link_out": "it begins at the root, and does not follow links",
     "cli/inputs.py:_unreadable": "it compares the folder with that of the workflow",
     "cli/generate.py:_patterns_files": "_refused has checked the pattern",
@@ -565,10 +562,6 @@ DOORS_OF_THE_SOURCE = {
     "cli/output_folder.py:_remove_staging": "a folder of bayplan",
     "cli/output_folder.py:same_bytes": "the path is from `inside`",
     "cli/post_render.py:_keep": "the terminal",
-    "cli/stamp.py:_content": "no stamp is read or written under --sandbox, and only a hash of the file is kept",
-    "cli/stamp.py:_names": "no stamp is read or written under --sandbox, and only a hash of the names is kept",
-    "cli/stamp.py:_write": "the state of bayplan, whose path is from the user's environment",
-    "cli/stamp.py:run": "the state of bayplan, whose path is from the user's environment",
     "cli/post_render.py:_replace": "the state of bayplan, whose path is from the user's environment",
     "cli/post_render.py:last_error": "the state of bayplan, whose path is from the user's environment",
     "cli/helm_plugin.py:_foreign": "the command installs a plugin, and reads no repository",

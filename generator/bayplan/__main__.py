@@ -6,13 +6,10 @@ import gc
 import os
 import sys
 
-from bayplan.core import startup
-
 
 def krm() -> None:
     """The installed command `bayplan-krm`: `bayplan krm` under one name, which kustomize can run."""
     gc.disable()
-    startup.begin()
     from bayplan.cli.run import krm as run_krm
 
     _leave(run_krm(sys.argv[1:]))
@@ -49,7 +46,6 @@ def _leave(code: int) -> None:
         sys.stderr.flush()
     except (OSError, AttributeError):  # closed or full: the report is written already
         sys.exit(code)
-    startup.keep()
     os._exit(code)
 
 
@@ -67,13 +63,10 @@ def main() -> int:
                 return 0
         except (OSError, AttributeError):
             pass  # the full command line reports the reason
-    startup.begin()
     from bayplan.cli.run import run
 
     return run(sys.argv[1:])
 
 
 if __name__ == "__main__":
-    status = main()
-    startup.keep()
-    sys.exit(status)
+    sys.exit(main())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.cli import inputs
@@ -17,8 +18,6 @@ from bayplan.cli import options as values
 from bayplan.cli.compiling import changed, compile_all, contradiction, join, prove_jointly
 from bayplan.cli.options import Arguments, Command
 from bayplan.core.diagnostics import Outcome, has_errors
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Source
 from bayplan.model.manifest import File, Item
 from bayplan.pipeline import CheckedTopology, Planned

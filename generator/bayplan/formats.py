@@ -1,12 +1,11 @@
 """Document -> validated data -> model value, with origins that lead back to the document."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from bayplan import schemas, workflows
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import TYPE_CHECKING, Any, Generic, TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Context, Source, detect
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow

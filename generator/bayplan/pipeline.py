@@ -9,14 +9,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bayplan import backends, fabrics, formats
 from bayplan.backends import BACKENDS
 from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOGY_CHECKS, WORKFLOW_CHECKS
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.core.phrases import single_line
-from bayplan.core.typing import TYPE_CHECKING, Any, TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import CONTROLLED, SBATCH, TRAINJOB, WORKFLOW_LABEL
 from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta

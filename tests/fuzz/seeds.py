@@ -40,7 +40,6 @@ DOORS = (
     "post-render",
     "krm",
     "generate",
-    "upgrade",
     "kustomize doctor",
     "init",
     "explain",

@@ -116,7 +116,7 @@ def ran(text: str, folder: Path) -> int:
 SLURM = {"SLURM_JOB_NODELIST": "n[0-1]", "TASKS_PER_NODE": "1"}
 
 
-GAPS = (602, 604, 610, 616, *range(625, 628), 638, 680, 681, 683, *range(700, 720), 730, 754, 755)
+GAPS = (602, 604, 610, 616, *range(625, 628), 638, 680, 681, 683, 700, 703, 704, 705, 709, *range(711, 720), 754, 755)
 ACCEPTED = [word for number in GAPS for word in ("--accept", f"F{number}")]
 
 

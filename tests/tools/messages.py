@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bayplan.core import startup
 from tools import cases
 from tools.run import DROPPED, ROOT
 
@@ -229,7 +228,6 @@ def track(source: Source) -> list[Literal]:
         return compile(tree, self.path, "exec", dont_inherit=True) if tree else as_it_is(self, name)
 
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
-    startup._modules.clear()  # the code of an earlier run has no tracked codes
     vars(builtins)[TrackedCode.__name__] = TrackedCode
     return literals
 

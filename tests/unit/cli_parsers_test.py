@@ -68,7 +68,6 @@ def command(name: str) -> Command:
         "schema workflow",
         "explain R101",
         "schedulers",
-        "upgrade a.yaml b.yaml --check",
         "init",
         "completion bash",
     ],

@@ -57,7 +57,6 @@ CALLS: dict[str, tuple[list[str], str]] = {
     "topology import": ([SLURM], ""),
     "topology export": ([TOPOLOGY, "--to", "slurm"], ""),
     "generate": ([f"{EXAMPLES}/project", "--check"], ""),
-    "upgrade": ([f"{EXAMPLES}/project/bayplan.yaml", "--check"], ""),
     "krm": ([], "kind: ResourceList\nitems: []\n"),
     "kustomize doctor": (["."], ""),
     "kustomize references": (["."], ""),

@@ -55,8 +55,6 @@ def test_a_case_has_its_code_and_no_other(case: Path) -> None:
     file = next((path for path in case.iterdir() if path.name != "command"), None)
     if file is None or case.name < "R104" or (case / "stdin").exists():
         pytest.skip("the files themselves are the command line's business")
-    if case.name == "R104-upgrade":
-        pytest.skip("only upgrade refuses UTF-16")
     if "osmo" in case.name or file.read_bytes().startswith(b"workflow:"):
         pytest.skip("OSMO files are texts first")
     assert {code for code, *_ in places(file.read_bytes(), name=file.name)} == {case.name[:4]}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.pod import device_request, resource_api
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import allocator

@@ -6,6 +6,7 @@ HAMi 2.8 to 2.10: `pkg/scheduler/webhook.go`, `pkg/device/*/`, `pkg/util/`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.accelerators.hami import (
     ANNOTATED,
@@ -25,8 +26,6 @@ from bayplan.accelerators.hami import (
 from bayplan.accelerators.matrix import verdict
 from bayplan.core.diagnostics import Severity
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.kube.vendors import METAX, ROLES, SGPU, VOLCANO, Names, names, role

@@ -10,9 +10,7 @@ volcano-vgpu-device-plugin#46, Volcano 1.14 to 1.15 (`pkg/scheduler/plugins/devi
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from bayplan.core.typing import Literal
-from bayplan.core.values import NamedTuple
+from typing import Literal, NamedTuple
 
 Verdict = Literal["yes", "partly", "no", "claim"]
 ANY = "*"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, references
 from bayplan.checks.templates import check_existing
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import offering
 from bayplan.kube import cards
 from bayplan.kube.objects import identity, items, mapping, text

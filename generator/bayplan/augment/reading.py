@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan import backends, pipeline
 from bayplan.augment.planning import Cluster, cluster_of, with_own_cards
 from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import shorten, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import grove, quantity
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, unit_of
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import identity, name, put
 from bayplan.model.augment import Added, Augmented, Change, Path
 from bayplan.model.manifest import Object, Shape

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
 

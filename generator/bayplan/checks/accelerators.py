@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan import fabrics
 from bayplan.accelerators import PARTS
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get
 from bayplan.kube.pod import combine, own_parts, template
 from bayplan.model.manifest import PodParts

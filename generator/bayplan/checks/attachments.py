@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import suggest
-from bayplan.core.typing import Any
 from bayplan.fabrics import MOVING, amounts, fabric_of, on_host
 from bayplan.kube import quantity
 from bayplan.kube.objects import items, mapping

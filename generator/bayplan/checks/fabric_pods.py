@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import DRANET, NETWORKED, FabricRequest, amounts, dranet, fabric_request, on_host
 from bayplan.fabrics import pools_of as fabric_pools
 from bayplan.fabrics.kinds import interfaces

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.checks.topology import POOLS, duplicates
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, suggest
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import NETWORKED, pools_of
 from bayplan.kube import validation
 from bayplan.kube.networks import bad_interface

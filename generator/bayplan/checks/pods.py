@@ -7,11 +7,11 @@ source.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from bayplan.checks.templates import check_amount
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import listing, shorten, suggest
-from bayplan.core.typing import Any
 from bayplan.kube import validation
 from bayplan.kube.objects import items, mapping, text
 from bayplan.kube.pod import (

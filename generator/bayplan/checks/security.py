@@ -7,11 +7,10 @@ templates of the pool and the podSet change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import LOCK, FabricRequest, pins
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, field_of, own_parts, template, written

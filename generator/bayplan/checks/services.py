@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, suggest
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get, items
 from bayplan.model.workflow import GANGS, Autoscale, Gang, Placement, PodSet, Service, Workflow, pod_sets_of, serves
 

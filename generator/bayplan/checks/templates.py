@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten
-from bayplan.core.typing import TYPE_CHECKING, Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan import pipeline
 from bayplan.cli import inputs
@@ -11,8 +12,6 @@ from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import suggest
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.report import Batch
 from bayplan.text import document

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import any_topology, inputs, output
@@ -15,7 +16,6 @@ from bayplan.cli.plan import queue_lines, queues_data
 from bayplan.cli.show_tree import state_of
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, warning
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
 from bayplan.model.plan import Occupied, Plan
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.model.workflow import GANGS, Gang, Group, PodSet, Workflow

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.core.diagnostics import AT, Route
 from bayplan.core.package_data import json_schema, resolved
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, put, without_item
 from bayplan.manifests.order import expanded
 from bayplan.model.manifest import Manifest

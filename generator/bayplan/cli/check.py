@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
@@ -23,7 +24,6 @@ from bayplan.cli.options import Arguments, fail_on
 from bayplan.cli.project import Project
 from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow

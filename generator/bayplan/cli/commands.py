@@ -345,20 +345,6 @@ COMMANDS = (
         "files changed.",
     ),
     Command(
-        "upgrade",
-        "upgrade",
-        "Rewrite what is deprecated in bayplan's own files.",
-        (Positional("FILE", 1, MANY),),
-        (
-            Option(("--check",), "Write nothing; show the differences, and fail if there are any."),
-            Option(("--diff",), "Write nothing; show the differences."),
-            *OUTCOME,
-        ),
-        "FILE may have other documents, such as manifests, which stay. bayplan replaces retired codes in `accept` and "
-        "`failOn`, and keeps comments, quotes and all other bytes. If a file has an error, it changes no file. With - "
-        "it reads standard input, and writes to standard output.",
-    ),
-    Command(
         "krm",
         "krm",
         "Run as a function of kustomize: a ResourceList in and out.",

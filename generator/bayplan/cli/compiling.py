@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli.finish import Success
 from bayplan.cli.inputs import Inputs, given, occupied, requests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, warning
-from bayplan.core.typing import Any
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
 from bayplan.model.plan import Plan

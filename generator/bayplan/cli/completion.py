@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from click import Command, Context
 from click.shell_completion import (
@@ -19,7 +20,6 @@ from bayplan.cli import output
 from bayplan.cli.commands import COMPLETE, PROGRAM
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.core.typing import Any
 
 WORDS = "words0"
 """The parameter of click with the first arguments of a command."""

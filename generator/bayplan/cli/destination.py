@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from errno import EISDIR
+from typing import TYPE_CHECKING
 
 from bayplan.cli.options import Arguments
 from bayplan.cli.output import write
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bayplan.model.manifest import Item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bayplan.cli import files, inputs, options, output
 from bayplan.cli.compiling import compile_all, join
@@ -10,7 +11,6 @@ from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.typing import Any
 from bayplan.kube import owners
 from bayplan.kube.objects import kind, name
 from bayplan.linting.objects import collect

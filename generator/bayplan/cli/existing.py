@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bayplan import workflows
 from bayplan.cli import files, inputs, options
@@ -13,7 +14,6 @@ from bayplan.cli.inputs import Inputs
 from bayplan.cli.lint import ENDINGS, SUBJECT, Manifests, lenient, load_manifests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import error, has_errors
-from bayplan.core.typing import TYPE_CHECKING
 from bayplan.kube.objects import number, text
 from bayplan.kube.other_files import FOLDERS
 from bayplan.kube.shell import operand

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any, NamedTuple
 
 from bayplan.cli import output
 from bayplan.cli.finish import finish
@@ -12,10 +13,8 @@ from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text, json_schema, resolved
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
-from bayplan.report.codes import sections, successors
+from bayplan.report.codes import sections
 
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of the path of a field -> schema."""
@@ -167,7 +166,7 @@ def run(args: Arguments) -> int:
         return finish(args, [Batch((wrong,))])
     query = args.words[0]
     code = query.upper()
-    text = section(code) if code in sections() or code in successors() else explain(query)
+    text = section(code) if code in sections() else explain(query)
     if text is None:
         return finish(args, [Batch((_unknown(query),))])
     return finish(args, (), lambda: output.write([text]))
@@ -201,10 +200,8 @@ def schema(args: Arguments) -> int:
 
 
 def section(code: str) -> str:
-    """The code, its title and its text. For a retired code, those of its successor."""
-    if successor := successors().get(code):
-        return f"{code} is retired. Its successor is {successor}.\n\n{section(successor)}"
-    title, text, _ = sections()[code]
+    """The code, its title and its text."""
+    title, text = sections()[code]
     return f"{code}: {title}\n\n{text}\n"
 
 

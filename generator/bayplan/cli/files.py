@@ -10,10 +10,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import IO, TYPE_CHECKING, BinaryIO, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
-from bayplan.core.typing import IO, TYPE_CHECKING, BinaryIO
-from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.source import RAISE, limits, text_of

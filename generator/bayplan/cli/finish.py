@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from bayplan.cli import output
 from bayplan.cli.options import Arguments, fail_on
 from bayplan.core.diagnostics import Diagnostic, has_errors
-from bayplan.core.typing import TYPE_CHECKING, TextIO
-from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 
 if TYPE_CHECKING:
@@ -126,20 +125,13 @@ def _hidden_severities(args: Arguments) -> tuple[str, ...]:
     return () if args.has("verbose") else ("info",)
 
 
-def said(args: Arguments, success: Success | None) -> str:
-    """What was achieved, but only for a person: to a terminal, without -q and in text."""
+def _speak(args: Arguments, success: Success | None) -> None:
+    """Says what was achieved, but only to a person: on a terminal, without -q and in text."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     if success and terminal and not args.has("quiet") and args.value("diagnostics", "text") == "text":
         from bayplan.cli.success import lines
 
-        return "".join(f"{line}\n" for line in lines(args, *success))
-    return ""
-
-
-def _speak(args: Arguments, success: Success | None) -> None:
-    text = said(args, success)
-    if text:
-        write_stderr(text)
+        write_stderr("".join(f"{line}\n" for line in lines(args, *success)))
 
 
 def write_stderr(text: str) -> bool:

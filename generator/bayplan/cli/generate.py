@@ -8,21 +8,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from itertools import takewhile
+from typing import Any, NamedTuple
 
 from bayplan import pipeline
-from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project, stamp
+from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
 from bayplan.cli.files import GIT, at_name, named_by
-from bayplan.cli.finish import Success, exit_code, finish, report, said
+from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX, OUTPUT
 from bayplan.cli.project import NAME, SUBJECT, Project
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.model.plan import Plan
 from bayplan.report import Batch
@@ -321,10 +320,6 @@ def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route
     key = KEYS.get(named_by(diagnostic), "workflows")
     whole = key == "topology" and key not in entry and key in project.spec
     place = (SUBJECT, *(("spec", key) if whole else (*route, key) if key in entry else route))
-    if diagnostic.code == "A924" and diagnostic.severity == "info":
-        from bayplan.kube.shell import operand
-
-        diagnostic = diagnostic._replace(hint=f"run `bayplan upgrade {operand(project.document.name)}`")
     return at_name(diagnostic, place)
 
 
@@ -423,11 +418,7 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
                 warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
                 batches = [each._replace(diagnostics=kept) for each, kept in zip(batches, warnings, strict=True)]
             result = f"{count(len(whole.files), 'file')} up to date"
-            success = Success(whole.plans, result=result)
-            silent = args.value("diagnostics", "text") in ("text", "github") and not args.has("tracked")
-            if silent and not files.in_sandbox() and not any(each.diagnostics for each in batches):
-                stamp.confirm(said(args, success))
-            return finish(args, batches, success=success)
+            return finish(args, batches, success=Success(whole.plans, result=result))
         changes = [each._replace(path=project.path(each.path)) for each in compared.value]
         if not args.has("check"):
             output_folder.apply(project.folder, INDEX, compared.value)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
+from typing import Any
 
 import click
 
@@ -15,7 +16,6 @@ from bayplan.cli import output
 from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM, called
 from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
-from bayplan.core.typing import Any
 from bayplan.report import Batch
 from bayplan.report.findings import escape
 

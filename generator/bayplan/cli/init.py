@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from textwrap import indent, wrap
+from typing import NamedTuple
 
 from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
@@ -15,7 +16,6 @@ from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import operand
 from bayplan.kube.vendors import GIB
 from bayplan.model.target import KNOWN

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.cli import files, options
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.formats import documents
 from bayplan.model.formats import Context, Source
 from bayplan.model.plan import Occupied

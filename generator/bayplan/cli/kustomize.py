@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
+from typing import Any, NamedTuple
 
 from bayplan.cli import files, output, output_folder
 from bayplan.cli.failures import unwritable
@@ -23,8 +24,6 @@ from bayplan.cli.output_folder import Change
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import one_line
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, pod_templates, text
 from bayplan.kube.shell import operand, quote
 from bayplan.report import Batch

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from bayplan import pipeline
 from bayplan.cli import files, inputs, options
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
-from bayplan.core.values import NamedTuple
 from bayplan.kube.other_files import in_folder
 from bayplan.report import Batch
 from bayplan.text.document import Document

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, info
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan.text.source import Limits
@@ -114,18 +113,8 @@ def _codes(args: Arguments, key: str, letters: str = "") -> Outcome[frozenset[st
     codes = [code.strip() for value in args.values(key) for code in value.split(",")]
     if not codes:
         return Outcome(frozenset())
-    from bayplan.report.codes import successors
-
-    option = f"--{key}"
-    today = [successors().get(code, code) for code in codes]
-    retired = [_retired(option, code, now) for code, now in zip(codes, today, strict=True) if code != now]
-    wrong = [diagnostic for code in today if (diagnostic := _unacceptable(option, code, letters))]
-    return Outcome(None if wrong else frozenset(today), (*retired, *wrong))
-
-
-def _retired(option: str, code: str, successor: str) -> Diagnostic:
-    message = f"{code} is retired; its successor is {successor}"
-    return info("A924", ("argument", option), message, hint=f"write {option} {successor}")
+    wrong = tuple(found for code in codes if (found := _unacceptable(f"--{key}", code, letters)))
+    return Outcome(None if wrong else frozenset(codes), wrong)
 
 
 def _unacceptable(option: str, code: str, letters: str) -> Diagnostic | None:

@@ -7,9 +7,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.core.typing import Any, BinaryIO
 
 CHUNK = 1 << 20
 """Characters per write."""

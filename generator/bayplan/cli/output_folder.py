@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EACCES, EXDEV
 from itertools import count as count_from
+from typing import NamedTuple
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.cli.files import inside, opened
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 from bayplan.manifests.order import ORDER
 from bayplan.model.manifest import File, Item
 from bayplan.text.emit import emit

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bayplan import pipeline
 from bayplan.cli import inputs, options
 from bayplan.cli.options import Arguments
-from bayplan.core.values import NamedTuple
 from bayplan.model.augment import AugmentRequest
 from bayplan.report import Batch
 from bayplan.text.document import Document

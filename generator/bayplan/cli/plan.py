@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayplan.cli import destination, existing, inputs, output, project
 from bayplan.cli.compiling import (
@@ -25,8 +26,7 @@ from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import TYPE_CHECKING, Any
-from bayplan.core.values import NamedTuple, common, grouped
+from bayplan.core.values import common, grouped
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, plan_queues, walk
 from bayplan.model.topology import Quota

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any, TextIO
 
 from bayplan.cli import files, output
 from bayplan.cli.finish import Success, finish
@@ -14,7 +15,6 @@ from bayplan.cli.options import Arguments
 from bayplan.clients import MARK
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any, TextIO
 from bayplan.report import Batch
 from bayplan.text.document import Document
 

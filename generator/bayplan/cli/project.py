@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document
 

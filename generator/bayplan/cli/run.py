@@ -70,21 +70,12 @@ def _guarded_call(work: Callable[[], int]) -> int:
 
 
 def _dispatch(argv: Sequence[str]) -> int:
-    """Answers --help and a `generate` whose stamp holds at once, and parses other command lines."""
+    """Answers --help at once. Otherwise it uses the fast parser, or click if the fast parser does not understand."""
     if list(argv) == ["--help"]:
         from bayplan.cli.commands import COMPLETE
 
         if COMPLETE not in os.environ:
             return _help()
-    if argv[:1] == ["generate"]:
-        from bayplan.cli import stamp
-
-        return stamp.run(argv, lambda: _parsed(argv))
-    return _parsed(argv)
-
-
-def _parsed(argv: Sequence[str]) -> int:
-    """Uses the fast parser, or click if the fast parser does not understand the command line."""
     from bayplan.cli.commands import COMMANDS
 
     command = find(argv, COMMANDS)

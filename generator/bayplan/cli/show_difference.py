@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from bayplan.cli.output import table
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
 from bayplan.topologies.alignment import Unit
 from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
 from bayplan.topologies.hostlist import compress

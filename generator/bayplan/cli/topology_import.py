@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bayplan import pipeline, schemas
 from bayplan.cli import destination, files, inputs, topology_merging, topology_sources
@@ -10,7 +11,6 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Outcome, error, has_errors
-from bayplan.core.typing import Any
 from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch

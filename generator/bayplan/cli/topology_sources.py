@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.cli import osmo_pool
 from bayplan.cli.files import UnreadableError
@@ -13,8 +14,6 @@ from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.core.phrases import count
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import is_kind
 from bayplan.kube.other_files import recognize
 from bayplan.model.formats import Part, ReadOptions

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.cli import files, generate, inputs, output, project
@@ -31,8 +32,6 @@ from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text
 from bayplan.linting.objects import collect

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.clients import MARK
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, moved, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented

@@ -7,12 +7,11 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.core.typing import TYPE_CHECKING, Any
-from bayplan.core.values import NamedTuple
 from bayplan.model import manifest
 from bayplan.model.manifest import Many, Slot
 from bayplan.text.document import Document, locate, read

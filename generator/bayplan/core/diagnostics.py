@@ -5,9 +5,7 @@ format. Lines and columns exist only in `report`, which finds them again in the 
 """
 
 from collections.abc import Callable, Mapping
-
-from bayplan.core.typing import Generic, Literal, TypeVar
-from bayplan.core.values import NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 Severity = Literal["error", "warning", "info"]
 Route = tuple[str | int, ...]

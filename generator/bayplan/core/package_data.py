@@ -9,8 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
-
-from bayplan.core.typing import Any
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGED = os.path.join(_PACKAGE, "_data")

@@ -1,83 +1,11 @@
-"""`typing.NamedTuple`, created in a twentieth of the time, and mappings whose values are modules.
-
-The standard one compiles a constructor and the annotations of each class in every process. With some hundred classes,
-this takes half as long as an interpreter start. Type checkers see the standard one. At run time, a class has item
-getters and one constructor.
-"""
+"""Small functions on sequences and mappings, and mappings whose values are modules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import takewhile
-
-from bayplan.core.typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from typing import NamedTuple as NamedTuple
-else:
-    from _collections import _tuplegetter
-
-    _VALUE = 1
-    """`annotationlib.Format.VALUE`."""
-
-    class _Maker(type):
-        """Turns the body of a class into a tuple type with the interface of `collections.namedtuple`."""
-
-        def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
-            if not bases or bases == (tuple,):
-                return super().__new__(mcs, name, bases, body)
-            annotate = body.get("__annotate_func__")  # Python 3.14, in a module without `from __future__`
-            fields = tuple(annotate(_VALUE) if annotate else body.get("__annotations__", ()))
-            defaults = {field: body[field] for field in fields if field in body}
-            body |= {field: _tuplegetter(number, "") for number, field in enumerate(fields)}
-            body |= {"__slots__": (), "_fields": fields, "__match_args__": fields, "_field_defaults": defaults}
-            body |= {"__new__": _constructor(name, fields, defaults), **_METHODS}
-            return type(name, (tuple,), body)
-
-    class NamedTuple(tuple, metaclass=_Maker):
-        """The base class to write. The resulting classes are plain tuples."""
-
-    def _constructor(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
-        size = len(fields)
-
-        def construct(cls: type, *values: Any, **named: Any) -> Any:
-            if named or len(values) != size:
-                values = _complete(name, fields, defaults, values, named)
-            return tuple.__new__(cls, values)
-
-        return construct
-
-    def _complete(name: str, fields: tuple[str, ...], defaults: Any, values: Any, named: Any) -> tuple[Any, ...]:
-        """All values in order. TypeError, as from a function call."""
-        open_fields = fields[len(values) :]
-        try:
-            rest = [named.pop(field) if field in named else defaults[field] for field in open_fields]
-        except KeyError as missing:
-            raise TypeError(f"{name}() lacks {missing}") from None
-        if named or len(values) > len(fields):
-            raise TypeError(f"{name}() takes {', '.join(fields)}; got {len(values)} values and {sorted(named)}")
-        return (*values, *rest)
-
-    def _replace(self: Any, **changes: Any) -> Any:
-        values = tuple.__new__(type(self), map(changes.pop, self._fields, self))
-        if changes:
-            raise ValueError(f"Got unexpected field names: {[*changes]!r}")
-        return values
-
-    def _repr(self: Any) -> str:
-        fields = zip(self._fields, self, strict=True)
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
-
-    _METHODS: dict[str, Any] = {
-        "_replace": _replace,
-        "_asdict": lambda self: dict(zip(self._fields, self, strict=True)),
-        "_make": classmethod(lambda cls, values: cls(*values)),
-        "__repr__": _repr,
-        "__getnewargs__": lambda self: tuple(self),
-        "__class_getitem__": classmethod(lambda cls, parameters: cls),
-    }
-
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")

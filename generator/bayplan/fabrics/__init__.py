@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import mapping
 from bayplan.kube.pod import host_network, host_ports, templates
 from bayplan.model.plan import allocator

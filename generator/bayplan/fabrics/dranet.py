@@ -8,8 +8,8 @@ count would require that all its devices share one PCIe root.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.fabrics import FabricRequest
 from bayplan.fabrics.pods import pod
 from bayplan.kube.objects import non_empty

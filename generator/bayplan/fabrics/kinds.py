@@ -7,9 +7,8 @@ of Multus write its annotation as `kube/networks.py` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import FabricRequest, dranet, pins
 from bayplan.fabrics.pods import pod
 from bayplan.kube.objects import non_empty

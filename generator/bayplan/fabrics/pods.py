@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
 from bayplan.fabrics import LOCK, FabricRequest, resources
 from bayplan.kube.objects import items, text
 from bayplan.kube.pod import SHM, entries, main_patches

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import is_kind, items, mapping, number_in, text

@@ -12,10 +12,9 @@ grove.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, group, items, kind, mapping, name, non_empty, number_in, put, text
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates

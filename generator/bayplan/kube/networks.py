@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text
 from bayplan.kube.objects import text as text_of
 from bayplan.model.manifest import Object

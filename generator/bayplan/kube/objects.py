@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
 from bayplan.model.manifest import Object
 
 # Read objects of any shape: a value of the wrong type reads as a missing one.

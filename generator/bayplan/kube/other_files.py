@@ -5,9 +5,8 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, text
 from bayplan.kube.shell import operand
 from bayplan.kube.workloads import WORKLOADS

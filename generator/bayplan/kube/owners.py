@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error
-from bayplan.core.values import NamedTuple
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.kube.templates import templates_in

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from binascii import crc32
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, non_empty, text
 from bayplan.model.manifest import Manifest, PodParts

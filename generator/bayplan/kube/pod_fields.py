@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 
 TYPES: Mapping[str, type | tuple[type, ...]] = {

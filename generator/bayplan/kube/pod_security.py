@@ -7,9 +7,8 @@ fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get
 
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"

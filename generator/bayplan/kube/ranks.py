@@ -1,11 +1,10 @@
 """How a pod gets its rank: literal, by the downward API, or by one line of shell if it needs arithmetic."""
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
 from bayplan.model.manifest import Manifest, Slot
 from bayplan.model.plan import Plan, Pods, Ranks

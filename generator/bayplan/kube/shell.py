@@ -7,11 +7,9 @@ arguments, in which Kubernetes expands `$(NAME)` as always.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-from bayplan.core import regex as re
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
+from typing import Any, NamedTuple
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 

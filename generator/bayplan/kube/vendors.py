@@ -7,8 +7,8 @@ Volcano 1.14: plugin `deviceshare`. A chart's values may rename all of them, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind
 
 MIB, GIB = 2**20, 2**30

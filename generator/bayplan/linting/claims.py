@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, suggest
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.kube.vendors import names

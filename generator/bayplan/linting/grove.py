@@ -7,11 +7,10 @@ podcliquedeps.go, topologyconstraints.go), clustertopology/validation, internal/
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, shorten, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import grove
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
 from bayplan.kube.workloads.parts import NAME

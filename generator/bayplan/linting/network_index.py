@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import NETWORKED
 from bayplan.kube import networks as multus
 from bayplan.kube import quantity

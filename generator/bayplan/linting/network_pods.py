@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
 from bayplan.kube.pod import HOST_DNS, NETWORKS

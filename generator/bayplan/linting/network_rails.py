@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
 from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
 from bayplan.kube import networks as ip

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
-from bayplan.core.typing import TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, group, identity, kind, mapping, name, named, namespace, text, title
 from bayplan.kube.other_files import not_a_manifest
 from bayplan.kube.templates import PodTemplate, templates_in

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten
-from bayplan.core.typing import TYPE_CHECKING
 from bayplan.kube import validation
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers

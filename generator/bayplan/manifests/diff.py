@@ -7,9 +7,8 @@ many generated fields, so only the fields that bayplan would write count.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.kinds import WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same

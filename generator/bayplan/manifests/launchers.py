@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.package_data import table
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, MPIJOB, SBATCH, barriers
 from bayplan.kube.kinds.mpijob import WORKER
 from bayplan.kube.objects import non_empty

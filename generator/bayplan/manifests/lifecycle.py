@@ -6,8 +6,8 @@ An owner reference needs the owner's UID, which exists only in the cluster; that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.manifests.order import CLUSTER_SCOPED, ORDER, head
 from bayplan.model.manifest import File, Item, Manifest, Many, Shape

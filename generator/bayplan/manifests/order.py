@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.typing import Any
 from bayplan.kube.pod import COMPUTE_DOMAIN_API, CONFIG_MAP_LIMIT, decoded_size
 from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot
 from bayplan.model.plan import Plan

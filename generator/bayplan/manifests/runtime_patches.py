@@ -6,11 +6,10 @@ Trainer applies a change as a strategic merge: it merges mappings and replaces l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.phrases import listing
-from bayplan.core.typing import TYPE_CHECKING, Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL, jobset
 from bayplan.kube.kinds.trainjob import NODE, STEP
 from bayplan.kube.objects import get, items, mapping, non_empty, put, text, title

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest, Object
 from bayplan.model.plan import Occupant, Plan
 from bayplan.text.document import Document

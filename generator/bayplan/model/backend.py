@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
-from bayplan.core.typing import Any, Literal
-from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import File, Lowered, Manifest, Shape, Workload
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target

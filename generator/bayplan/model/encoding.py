@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import GenericAlias, NoneType, UnionType
-
-from bayplan.core.typing import Annotated, Any, TypeVar
-from bayplan.core.values import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 T = TypeVar("T")
 
@@ -75,7 +73,7 @@ def fields(kind: Any) -> tuple[Field, ...]:
 
 
 def _field(name: str, hint: Any) -> Field:
-    kind, how = (hint.kind, hint.how) if isinstance(hint, Annotated) else (hint, Encoded())  # type: ignore[arg-type]
+    kind, how = get_args(hint) if get_origin(hint) is Annotated else (hint, Encoded())
     return Field(name, camel_case(name) if how.key is None else how.key, how.read or _reader(kind), how.alone)
 
 

@@ -7,9 +7,8 @@ contain a difference between the groups, so the scheduler itself must be able to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.backend import Feature, Lower, Support, Word
 from bayplan.model.manifest import Absent, Lowered, Marks, Shape
 from bayplan.model.plan import Plan, all_pods

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route
-from bayplan.core.typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import File, Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool

@@ -1,10 +1,9 @@
 """Kubernetes documents, and the marks that bayplan puts on them."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan
 from bayplan.text import File as File
 from bayplan.text import Item as Item

@@ -2,10 +2,9 @@
 
 from binascii import crc32
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any, TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow, serves
 

@@ -1,9 +1,9 @@
 """A Policy file for existing workloads. Its rules have the routes `("policy", "spec", "rules", n)`."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple
 from bayplan.model.workflow import Placement
 
 RULES: Route = ("policy", "spec", "rules")

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-
-from bayplan.core.values import NamedTuple
+from typing import NamedTuple
 
 # The NVIDIA DRA driver went from calendar to semantic versions: 25.3 < 25.8 < 25.12 < 0.4 (dra-driver-nvidia-gpu tags).
 KNOWN: Mapping[str, tuple[str, ...]] = {

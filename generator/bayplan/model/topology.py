@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Annotated, Any, NamedTuple
 
-from bayplan.core.typing import Annotated, Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.encoding import Encoded, decode_named
 
 Name = Annotated[str, Encoded("")]

@@ -1,10 +1,9 @@
 """The user's intent, in the terms of the native Workflow format, for every format that bayplan reads."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Annotated, Any, TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.model.encoding import Encoded, decode
 
 GANGS: Route = ("workflow", "spec", "gangs")

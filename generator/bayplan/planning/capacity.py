@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import TypeVar
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import MOST_GANGS, MOST_PODS, GangPlan, Occupied, Plan, Pods, all_pods
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, owners, pod_sets

@@ -9,9 +9,9 @@ template, they are folded into it, and the scheduler needs a feature for this.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import CONTROLLED, GROVE, MPIJOB, SINGLE, STATEFULSET
 from bayplan.kube.objects import text
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates

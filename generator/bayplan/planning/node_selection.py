@@ -8,9 +8,8 @@ staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.topology import HOSTNAME_LABEL, Pool
 from bayplan.planning.fit.problem import usable

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import allocator
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, edit_pod_sets, pod_sets_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.plan import (
     GangPlan,

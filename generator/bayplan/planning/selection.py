@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import Backend
 from bayplan.model.plan import Plan

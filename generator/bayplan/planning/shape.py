@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
     CONTROLLED,
     GROVE,

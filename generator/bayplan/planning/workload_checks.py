@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
-from bayplan.core.typing import TYPE_CHECKING
 from bayplan.fabrics import fabric_of, on_host
 from bayplan.kube.kinds import (
     KINDS,

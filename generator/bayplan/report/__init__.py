@@ -7,10 +7,9 @@ places, in another pass over the text. A run without diagnostics does not load `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 
 if TYPE_CHECKING:
     from bayplan.text.document import Document

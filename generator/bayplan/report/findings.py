@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import AT, SEVERITIES, Diagnostic, Route, Severity, origin
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
 from bayplan.text.source import Lines, limits

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import join, normpath, relpath
+from typing import Any, NamedTuple
 
 from bayplan import __version__
 from bayplan.core.diagnostics import SEVERITIES
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.report.codes import sections, title
 from bayplan.report.findings import Finding, Paint, Place, escape, plain, text_lines, where
 

@@ -13,8 +13,7 @@ requests with limits of their own, and its reply has as many `replies`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from bayplan.core.typing import Any
+from typing import Any
 
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
 from time import monotonic
-
-from bayplan.core.typing import Any
+from typing import Any
 
 START_TIMEOUT, REPLY_TIMEOUT = 30.0, 10.0
 """Seconds for a child to start, and for each reply. The child has a far shorter limit of processor time."""

@@ -10,13 +10,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
+from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, UndefinedError, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Namespace, missing
-
-from bayplan.core.typing import Any
 
 Make = Callable[[type[StrictUndefined]], SandboxedEnvironment]
 

@@ -7,14 +7,14 @@ schema. Then jsonschema also decides.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.core.package_data import CHECKOUT, data_bytes
-from bayplan.core.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from re import Pattern

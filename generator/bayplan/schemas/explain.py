@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import gt, lt
+from typing import Any, NamedTuple
 
 from jsonschema import Draft7Validator, ValidationError
 from jsonschema.validators import extend
@@ -16,8 +17,6 @@ from referencing import Registry
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 
 MOST = 100
 """The most errors in a report. A document with more is probably of another kind."""

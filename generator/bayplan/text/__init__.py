@@ -1,9 +1,7 @@
 """The only reader and writer of YAML and JSON. It reads, finds positions, emits and patches."""
 
 from collections.abc import Iterable, Mapping
-
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
+from typing import Any, NamedTuple
 
 # The output of bayplan: a Kubernetes object as plain data, many objects of one skeleton, or a file.
 

@@ -6,10 +6,9 @@ only for text that is not plain JSON.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.source import (
     EncodingError,
@@ -144,22 +143,9 @@ def _trees(name: str, raw: bytes, errors: Errors, own: bool) -> list[Any]:
             notes = _not_json(name, problem, errors)
     rules = scalars.rules_for(own)
     dense = _is_dense(raw, text, json=False)
-    if not dense:
-        from bayplan.text import fast_yaml
-
-        if limits().depth >= fast_yaml.DEEPEST:
-            data = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: _flawless(piece, rules))
-            if data is not None:
-                return data
     from bayplan.text import yaml
 
     return yaml.read(text, rules, errors, *notes, dense=dense)
-
-
-def _flawless(text: str, rules: scalars.Rules) -> list[Any]:
-    from bayplan.text import yaml
-
-    return yaml.read_flawless(text, rules)
 
 
 def _is_dense(raw: bytes, text: str, json: bool) -> bool:

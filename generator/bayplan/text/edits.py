@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Edit(NamedTuple):

@@ -6,12 +6,11 @@ keep their order. Sequences have the indentation of their parent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
+from typing import Any, NamedTuple
 
-from bayplan.core import regex as re
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text import File, Item, Many, Slot
 
 _CHARACTERS = 1_000_000

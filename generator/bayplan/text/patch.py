@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text import document, scalars
 from bayplan.text.buffer import Buffer, Site, UnpatchableError, Writer, newline_of
 from bayplan.text.edits import Edit, Step, Work, changed, grouped, inserted, removes, staying

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from math import inf
-
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
+from typing import Any, NamedTuple
 
 MOST_STEPS = 1_000_000
 """Steps for one text, about ten milliseconds."""
@@ -17,8 +15,8 @@ _END = "the end of the text"
 _CHARACTERS = [*map(chr, range(128)), "\xe9"]
 """All characters that a pattern can tell apart: with re.ASCII, all others match the same classes."""
 _TOKEN = re.compile(
-    r"\\[^xuUN0-9]|\[\^?\]?(?:[^]\\]|\\[^xuUN0-9])*\]|\((?:\?:|\?P<\w++>)?(?!\?)"  # an escape, a class, a group
-    r"|(?:[*+?]|\{(?!\})[0-9]*+,?[0-9]*+\})[?+]?|[^\\\[(]",  # a repeat, another character
+    r"\\[^xuUN0-9]|\[\^?\]?(?:[^]\\]|\\[^xuUN0-9])*\]|\((?:\?:|\?P<\w+>)?(?!\?)"  # an escape, a class, a group
+    r"|(?:[*+?]|\{(?!\})[0-9]*(?:,[0-9]*)?\})[?+]?|[^\\\[(]",  # a repeat, another character
     re.DOTALL,
 )
 

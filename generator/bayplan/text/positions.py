@@ -6,6 +6,7 @@ For diagnostics, it keeps only the nodes on these paths, and nodes with anchors 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from yaml import YAMLError
 from yaml.events import (
@@ -19,8 +20,6 @@ from yaml.events import (
 )
 
 from bayplan.core.diagnostics import KEY
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text.scalars import MERGE, Memo, key_name, pyyaml_key_name
 
 Path = tuple[str | int, ...]

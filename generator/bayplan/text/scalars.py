@@ -6,14 +6,13 @@ An `InvalidScalar` instead of a value has the reason. Patterns compile at their 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
+from typing import Any, NamedTuple
 
-from bayplan.core import regex as re
 from bayplan.core.phrases import shorten
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text.source import InvalidScalar, limits
 
 MERGE = object()
@@ -309,7 +308,7 @@ def load_json(text: str) -> Any:
     return data
 
 
-_TOKEN = r'[ \t\r\n,:\]}]*+([\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity)'
+_TOKEN = r'[ \t\r\n,:\]}]*([\[{]|"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*|true|false|null|NaN|-?Infinity)'
 
 
 def json_value(text: str, number: int) -> int:

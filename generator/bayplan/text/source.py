@@ -5,17 +5,17 @@ Bytes are UTF-8, or UTF-16 with a byte order mark (YAML 1.2, section 5.2).
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
-from bayplan.core.typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from re import Match
-from bayplan.core.values import NamedTuple
+from typing import NamedTuple
 
 
 class Limits(NamedTuple):

@@ -5,47 +5,11 @@ One loop makes data of the events. This is the fastest way to read YAML in Pytho
 """
 
 import re
-import sys
 from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn
 
-from bayplan.core.diagnostics import Note
-from bayplan.core.phrases import shorten
-from bayplan.core.typing import Any, NoReturn
-from bayplan.core.values import NamedTuple
-from bayplan.text import scalars
-from bayplan.text.scalars import MERGE, Memo, Rules
-from bayplan.text.source import RAISE, Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
-
-
-class _Pattern:
-    """A pattern that compiles at its first use."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._arguments, self._options = arguments, options
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(re.compile(*self._arguments, **self._options), name)
-
-
-def _import_pyyaml() -> None:
-    """Imports PyYAML without compiling the patterns of its pure Python reader, which libyaml does not use.
-
-    Compiling these twenty patterns takes half as long as an interpreter start. They compile at their first use, so the
-    package works as usual for other importers.
-    """
-    if "yaml" not in sys.modules:
-        compile_now = re.compile
-        re.compile = _Pattern  # type: ignore[assignment]
-        try:
-            import yaml  # noqa: F401
-        finally:
-            re.compile = compile_now
-
-
-_import_pyyaml()
-
-import yaml  # noqa: E402
-from yaml.events import (  # noqa: E402
+import yaml
+from yaml.events import (
     AliasEvent,
     CollectionStartEvent,
     DocumentStartEvent,
@@ -56,6 +20,12 @@ from yaml.events import (  # noqa: E402
     SequenceEndEvent,
     SequenceStartEvent,
 )
+
+from bayplan.core.diagnostics import Note
+from bayplan.core.phrases import shorten
+from bayplan.text import scalars
+from bayplan.text.scalars import MERGE, Memo, Rules
+from bayplan.text.source import RAISE, Errors, InvalidScalar, Mark, limits, too_many_values
 
 MOST_EXPANDED = 100_000
 """The most nodes that all aliases of a document may expand to."""
@@ -77,7 +47,7 @@ _HINTS = (
 )
 """Part of a parser message -> hint."""
 
-_JSON_TOKEN = r'(?s)[{}\[\]]|"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[^\s,:{}\[\]"]++'
+_JSON_TOKEN = r'(?s)[{}\[\]]|"[^"\\]*(?:\\.?[^"\\]*)*(?:"|\Z)|[^\s,:{}\[\]"]+'
 
 
 def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = False) -> list[Any]:
@@ -91,24 +61,16 @@ def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = Fa
             _count(parse(text), errors)
         return list(documents(parse(text), rules, errors))
     except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        if mark and "nesting depth" in str(getattr(problem, "problem", "")):
+            text = text[: mark.index]  # libyaml looks ahead: in the text before its limit, the limit of bayplan counts
+            return list(documents(parse(text), rules, errors))
         explain(problem, errors, *notes)
 
 
 def read_json(text: str, own: bool, errors: Errors) -> list[Any]:
     """The same for well-formed JSON."""
     return list(documents(json_events(text), Rules(Memo(_json_token), Memo(str), own), errors))
-
-
-def read_flawless(text: str, rules: Rules) -> list[Any]:
-    """The same for text without errors. ValueError: there are errors or warnings."""
-    errors = Errors("", text)
-    try:
-        data = read(text, rules, errors)
-    except StopReadingError as problem:
-        raise ValueError from problem
-    if errors.found:
-        raise ValueError
-    return data
 
 
 # Events

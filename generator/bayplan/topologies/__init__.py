@@ -7,8 +7,7 @@ documentation and the tests follow from the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from bayplan.core.values import NamedTuple
+from typing import NamedTuple
 
 
 class Doc(NamedTuple):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Domain, Level, Pool
 
 Path = tuple[str, ...]

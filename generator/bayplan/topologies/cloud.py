@@ -8,11 +8,10 @@ instance, so the node list is another source of the same import.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level

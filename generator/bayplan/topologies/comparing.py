@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native
 from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools

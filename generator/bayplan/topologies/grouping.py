@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple, common, grouped
+from bayplan.core.values import common, grouped
 from bayplan.kube.objects import flattened, mapping, non_empty
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object

@@ -7,9 +7,9 @@ level has an alias, as in later releases, the alias is its name here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, text
 from bayplan.kube.quantity import LARGEST
 from bayplan.model.formats import Part, ReadOptions, SourceFile

@@ -8,10 +8,10 @@ tolerations. A flavor must list exactly the covered resources in their order (`t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, non_empty, text
 from bayplan.model.encoding import ordered

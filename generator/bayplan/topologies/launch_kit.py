@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import SHARING, ClusterTopology, Domain, Fabric, Ipam, NodeShape, Pool, Rail

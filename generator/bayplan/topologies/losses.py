@@ -9,11 +9,10 @@ loss can also replace something by a known value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Fabric, Level, NodeShape, Pool
 from bayplan.topologies import SOURCES, grouping, kai, koordinator, kueue, native

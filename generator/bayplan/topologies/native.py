@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import decode, decode_named, encode, ordered

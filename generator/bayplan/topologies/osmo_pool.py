@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool, named_queues

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.kube import quantity
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.text.edits import Edit

@@ -7,9 +7,9 @@ labels from coarse to fine. Volcano ignores the last label, so it should be the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
-from bayplan.core.typing import Any
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from bayplan.core.typing import TYPE_CHECKING
 from bayplan.model.workflow import Workflow
 from bayplan.workflows import native, osmo, sbatch, torchx
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import listing, single_line
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import grove, workloads
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.kube.workloads.parts import APART, related

@@ -6,11 +6,10 @@ What a podSet has no field for stays in the template: a second mount of an empty
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan import schemas
 from bayplan.core.diagnostics import Route, origin
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import items, mapping, text
 from bayplan.kube.pod import PROBES
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any, NamedTuple
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, shorten
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.ranks import OWN, OWN_PREFIXES
 from bayplan.text.document import Document, spans_of
 from bayplan.text.scalars import without_exponent
@@ -188,7 +187,7 @@ class MalformedError(Exception):
         self.message, self.line, self.column = message, line, column
 
 
-_PIECE = re.compile(r'"(?:[^"]|"")*+"|[^,"\n]*')
+_PIECE = re.compile(r'"(?:[^"]|"")*"(?!")|[^,"\n]*')
 
 
 def cells(text: str) -> Iterator[list[Cell]]:

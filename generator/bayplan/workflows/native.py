@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan import schemas
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, origin
-from bayplan.core.typing import Any
 from bayplan.kube.pod import MERGE_KEYS
 from bayplan.model.encoding import decode, encode
 from bayplan.model.formats import Context, Read

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Outcome
-from bayplan.core.typing import Any
 from bayplan.model.encoding import decode
 from bayplan.model.formats import Context, Read
 from bayplan.model.policy import Policy

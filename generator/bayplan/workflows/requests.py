@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, info
 from bayplan.core.phrases import count, did_you_mean, listing, shorten
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
 from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import BY_NAME, WORKLOADS

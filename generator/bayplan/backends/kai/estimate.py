@@ -6,9 +6,9 @@ KAI v0.10.0 to v0.17.0: pkg/scheduler/plugins/topology/{job_filtering,common}.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.plan import BOUNDED, CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra
 from bayplan.model.target import Target

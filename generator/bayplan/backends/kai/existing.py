@@ -7,10 +7,11 @@ Read from KAI v0.15.3 to v0.17.0, pkg/podgrouper/podgrouper/plugins: jobset, lea
 
 from __future__ import annotations
 
+from typing import Any
+
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.core.diagnostics import Outcome
-from bayplan.core.typing import Any
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text

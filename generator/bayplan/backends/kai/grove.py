@@ -7,10 +7,10 @@ pkg/podgrouper/podgrouper/plugins/grove). Grove's main branch makes the PodGroup
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import QUEUE, topology_of
-from bayplan.core.typing import Any
 from bayplan.kube.grove import API_VERSION, DYNAMO_QUEUE, MNNVL
 from bayplan.kube.kinds import GROVE, instances
 from bayplan.kube.kinds.podcliqueset import clique_name, is_clique, scaling_group, units_of

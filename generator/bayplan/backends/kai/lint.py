@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from bayplan.backends.kai.existing import (
     MIN_MEMBER,
@@ -45,7 +46,6 @@ from bayplan.backends.kai.lint_groups import (
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, suggest
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claims, device_classes, device_requests, gpus

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.backends.kai.pod_group import POD_GROUP, SCHEDULER, SKIP, SUBGROUP, topology_name
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text, title
 from bayplan.kube.objects import named as name_route

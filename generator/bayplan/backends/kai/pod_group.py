@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import GROVE, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import floor
+from typing import NamedTuple
 
 from bayplan.backends.kai.estimate import GPU, RESERVED, Requests
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool

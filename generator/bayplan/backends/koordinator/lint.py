@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.backends.koordinator.pod_group import (
     GROUPS,
@@ -23,7 +24,6 @@ from bayplan.backends.koordinator.pod_group import (
     TOTAL,
 )
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.core.typing import Any
 from bayplan.kube.networks import parsed
 from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate

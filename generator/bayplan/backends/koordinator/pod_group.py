@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape

@@ -7,6 +7,7 @@ v0.14.0 to v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.backends.kueue.lower import (
     LAYERS,
@@ -24,7 +25,6 @@ from bayplan.backends.kueue.lower import (
     topology_annotations,
 )
 from bayplan.core.diagnostics import Diagnostic, Outcome, info
-from bayplan.core.typing import Any
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, instances
 from bayplan.kube.objects import non_empty, number_in, text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from bayplan.backends.kueue.lower import (
     LAYER_GATE,
@@ -24,8 +25,6 @@ from bayplan.backends.kueue.lower import (
 )
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import parsed
 from bayplan.kube.objects import get, items, kind, mapping, number_in, text
 from bayplan.kube.objects import name as name_of

@@ -7,9 +7,8 @@ queue (Kueue 0.14 to 0.19, `pkg/controller/jobs`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import NUMBER_COLUMN, instances
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot

@@ -6,6 +6,7 @@ The rows declare what it supports, by feature, amount and version. Messages and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.backends.native.groups import (
     COMPONENT,
@@ -24,7 +25,6 @@ from bayplan.backends.native.groups import (
     walk_nodes,
 )
 from bayplan.core.diagnostics import Diagnostic, error, info
-from bayplan.core.values import NamedTuple
 from bayplan.model.backend import (
     Backend,
     Cluster,

@@ -7,11 +7,10 @@ missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.35.0
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.backends.native.groups import COMPONENT, GROUP, SINCE_LEVELS, SINCE_TREES, SINCE_WORKLOADS
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule, grouped

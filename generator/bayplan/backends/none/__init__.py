@@ -10,9 +10,8 @@ scheduler scores one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import REQUIRED

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, most_per_node, per_node
 from bayplan.backends.slurm.script import mounted, partition_of
 from bayplan.backends.slurm.tasks import FIELDS, looked_up, task
 from bayplan.core.diagnostics import Diagnostic, error, info, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import PROBES, entries
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Shape, Workload

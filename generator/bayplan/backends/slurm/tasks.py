@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.backends.slurm.jobs import Branch, Job, Step, first_tasks
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import objects
 from bayplan.kube.kinds.sbatch import host_variable
 from bayplan.kube.pod import entries

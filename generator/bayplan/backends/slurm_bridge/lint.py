@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX, SCHEDULER
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, name, number_in, text
 from bayplan.kube.templates import PodTemplate, containers

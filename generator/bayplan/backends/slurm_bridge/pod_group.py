@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from binascii import crc32
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import SINGLE, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import templates

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.backends.sunk import KILL_MARGIN, KILL_WAIT, LOCK_TAINT, PREFIX, SCHEDULER
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate

@@ -7,6 +7,7 @@ reasons.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.backends.volcano.domains import choices, lacks_room_for_all, may_scatter, own_pods, placed_units, requests
 from bayplan.backends.volcano.pod_group import (
@@ -18,7 +19,6 @@ from bayplan.backends.volcano.pod_group import (
     tier,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (

@@ -7,11 +7,11 @@ Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go and pkg/
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.core.diagnostics import Outcome
-from bayplan.core.typing import Any
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.backends.volcano.pod_group import POD_GROUP, SCHEDULER
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, name, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule

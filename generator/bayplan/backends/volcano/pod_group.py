@@ -7,10 +7,9 @@ its PodGroup whose selector matches, if the pod has all of its `matchLabelKeys`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape

@@ -8,6 +8,7 @@ the objects are a plain stream.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
@@ -18,7 +19,6 @@ from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
-from bayplan.core.typing import Any
 from bayplan.kube.objects import mapping
 from bayplan.report import Batch
 from bayplan.text.document import Document

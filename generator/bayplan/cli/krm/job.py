@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.cli.options import Arguments
 from bayplan.clients.resource_list import Item
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, mapping, text, without_annotations
 from bayplan.report import Batch
 from bayplan.text.document import Document

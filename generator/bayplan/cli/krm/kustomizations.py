@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.cli import files
 from bayplan.cli.krm.job import NAMES, Job, path_of, without_wire
 from bayplan.clients import resource_list
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Route, error, origin
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, items, mapping
 from bayplan.report import Batch
 from bayplan.text.document import Document, SourceMap, Span, locate, read

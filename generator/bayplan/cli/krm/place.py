@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bayplan.augment import augment
 from bayplan.cli import inputs
@@ -11,7 +12,6 @@ from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
 from bayplan.core.diagnostics import info
-from bayplan.core.typing import Any
 from bayplan.kube.objects import flattened, get, put, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Augmented

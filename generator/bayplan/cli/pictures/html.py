@@ -10,11 +10,11 @@ import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
+from typing import Any
 
 from bayplan.cli.pictures.scene import COLOURS, STATES, Missing, Scene, finest, node_full, occupant, states
 from bayplan.cli.pictures.svg import safe
 from bayplan.core.package_data import table
-from bayplan.core.typing import Any
 from bayplan.topologies import hostlist
 
 Run = list[Any]

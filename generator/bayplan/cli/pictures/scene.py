@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.cli.show_tree import state_of
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple, common
+from bayplan.core.values import common
 from bayplan.model.plan import Occupant, Occupied, Plan, all_pods, walk
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.planning.fit import Fits, Impossible, Undecided, prove

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, sqrt
 from textwrap import wrap
+from typing import NamedTuple
 
 from bayplan.cli.pictures.scene import Box, Cell, Missing, Scene, boxes, group_name, legend, mark
 from bayplan.core.package_data import table
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 
 WIDTH, MARGIN, GAP, PAD, HEAD, LETTER = 1160, 20, 3, 8, 18, 6.2
 MOST_LABELLED = 1200

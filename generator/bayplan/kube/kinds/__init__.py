@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from bayplan.core.package_data import table
-from bayplan.core.typing import Any, Protocol
-from bayplan.core.values import Modules, NamedTuple
+from bayplan.core.values import Modules
 from bayplan.kube.pod import BARRIER_SCRIPT, container_name
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, approximate, never

@@ -6,8 +6,8 @@ It has its own Service.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import (
     ENDING,
     ENDS,

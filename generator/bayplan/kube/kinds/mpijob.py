@@ -9,8 +9,8 @@ v0.8.2, pkg/controller/mpi_job_controller.go and pkg/apis/kubeflow/validation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import MPI_KEYS, mpi_slots

@@ -9,8 +9,8 @@ internal/controller/podclique/reconcilestatus.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.grove import API_VERSION, CONSTRAINT, clique_key, group_key
 from bayplan.kube.kinds import NO_JOBS, READY_RANKS, Piece, apart, autoscaler, instances, meta
 from bayplan.kube.objects import mapping, non_empty

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import (
     ENDING,
     NAME_COLUMN,

@@ -8,8 +8,8 @@ v2.3.0, pkg/runtime/core/trainingruntime.go, pkg/runtime/framework/plugins/{torc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import (
     ENDING,
     ENDS,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube.kinds import ENDING, Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Outcome, error
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
 from bayplan.kube.objects import group, kind, title
 from bayplan.kube.workloads import kubernetes, training
 from bayplan.kube.workloads.parts import Objects, Reader

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, info, warning
-from bayplan.core.typing import Any
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, put, text, title
 from bayplan.kube.workloads import kubernetes

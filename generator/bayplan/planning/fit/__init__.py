@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from bayplan.core.diagnostics import Outcome
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import Plan
 from bayplan.model.workflow import proven_copies
 from bayplan.planning.fit.search import FULL, Stage, answers, moved, search_space_of, surely_fits

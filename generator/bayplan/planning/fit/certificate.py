@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import WHOLE, GangPlan, Occupant, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.model.workflow import Gang, Group, proven_copies

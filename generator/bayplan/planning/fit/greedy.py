@@ -6,8 +6,8 @@ from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.problem import Part, Place, Problem, Type, Vector
 from bayplan.planning.fit.witness import Batch, Meter, Run, TooLongError
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import TYPE_CHECKING
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, all_pods, edit_unit
 from bayplan.planning.fit import Fits, Impossible, Undecided, diagnose, prove, settled, started
 from bayplan.planning.fit.search import MOST, Stage, answers, lacking, moved, stages, surely_fits

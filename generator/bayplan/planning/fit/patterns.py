@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from operator import mul
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.greedy import sizes
 from bayplan.planning.fit.problem import Problem, Vector
 from bayplan.planning.fit.witness import Answer, Choice, Front, Meter, NoRoom, Placed, Solved, TooLongError, placement

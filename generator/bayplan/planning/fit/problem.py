@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan import accelerators, fabrics
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import pod, quantity
 from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.model.workflow import proven_copies

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan
 from bayplan.model.topology import Pool
 from bayplan.planning.fit.problem import Place, Problem, demands_by_pool, problem, space, usable

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.problem import Problem, Vector
 from bayplan.planning.fit.witness import Answer, Choice, NoRoom, Placed, Solved, Unknown, placement
 

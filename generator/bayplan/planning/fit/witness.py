@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.planning.fit.problem import Part, Place, Problem, Type, Vector
 
 # Which amounts a domain can hold at once, exactly: Pareto fronts of vectors, added up the tree.

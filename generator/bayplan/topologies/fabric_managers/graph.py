@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
 from bayplan.topologies.grouping import natural, placeholder, upwards
 

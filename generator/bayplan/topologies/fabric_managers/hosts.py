@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native

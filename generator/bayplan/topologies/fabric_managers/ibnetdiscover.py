@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers import some

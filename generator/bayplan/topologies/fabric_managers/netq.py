@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import document, some

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
-from bayplan.core.typing import Any
 from bayplan.core.values import grouped
 from bayplan.kube.objects import text
 from bayplan.model.formats import Part, ReadOptions, SourceFile

@@ -11,10 +11,9 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.manifest import Object
 from bayplan.text.patterns import MOST_STEPS, steps

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import shorten
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import is_kind, items, mapping, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object

@@ -11,9 +11,8 @@ import re
 from binascii import crc32
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import least
 from bayplan.topologies.kubernetes_nodes.software import Software

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import TypeVar
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.model.topology import HOST_LEVEL, Level
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import NodeGroup, Report, nodes_of, size

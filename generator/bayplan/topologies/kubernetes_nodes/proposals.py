@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies.grouping import CLIQUE
 from bayplan.topologies.kubernetes_nodes import NodeGroup, hardware, levels

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.topologies.kubernetes_nodes import LabelKeys, NodeCounter, NumberedOffer, Offer, Taint

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import info
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping

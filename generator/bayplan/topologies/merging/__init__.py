@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
-from bayplan.core.typing import Any
 from bayplan.model.formats import Part
 from bayplan.model.target import order
 from bayplan.model.topology import AcceleratorKind, Fabric, Ipam, NodeShape, Pool, Queue, Rail

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.alignment import Alignment, Path, Relation, align, relation

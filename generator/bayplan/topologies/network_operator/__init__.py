@@ -4,8 +4,8 @@ manifests/state-*-network). So it cannot contain single quotes, and its values c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.fabrics import NETWORKED, network_of, pools_of, selectors_of
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import RESOURCE

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import summarize_address_range
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, text, title

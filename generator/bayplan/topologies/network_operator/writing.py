@@ -8,10 +8,10 @@ The configurations of both device plugins are JSON strings (`k8s-rdma-shared-dev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
 from bayplan.fabrics import NETWORKED, network_of, shares_verbs
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Manifest

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from bayplan import accelerators
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple
 from bayplan.fabrics import DRANET
 from bayplan.fabrics.dranet import DRIVER as CARDS
 from bayplan.model.plan import BOUNDED, CHANNEL, ONE, accelerator

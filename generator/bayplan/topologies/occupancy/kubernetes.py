@@ -10,11 +10,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import get, items, mapping, text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bayplan import accelerators
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.vendors import names as share_names
 from bayplan.model.plan import ONE, OPEN, Occupant, accelerator

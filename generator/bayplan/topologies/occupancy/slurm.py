@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
-from bayplan.core.typing import Any
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.formats import SourceFile

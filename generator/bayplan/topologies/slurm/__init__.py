@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
 from bayplan.topologies import hostlist
 from bayplan.topologies.grouping import PLACEHOLDER
@@ -111,10 +110,7 @@ class Comments(NamedTuple):
 
 
 _ORIGINAL = re.compile(r"^\s*#\s*([^\s=#]+)=(\S+)\s*$")
-_TOPOLOGY = re.compile(
-    r"""^[\s-]*+\{?\s*+["']?topology["']?\s*+:\s*+["']?\s*+"""
-    r"""([^\s"',}#]++(?:\s++[^\s"',}#]++)*+)\s*+["']?\s*+(?:[,}#].*)?$"""
-)
+_TOPOLOGY = re.compile(r"""[\s{-]*["']?topology["']?\s*:([^,}#]*)""")
 _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 
 
@@ -128,8 +124,8 @@ def comments_of(text: str) -> Comments:
             levels[match[1]] = tuple(_level(each) for each in match[2].split())
         elif "#" in line and (match := _ORIGINAL.match(line)):
             names.setdefault(topology, {})[match[1]] = match[2]
-        elif "topology" in line and (match := _TOPOLOGY.match(line)):
-            topology = match[1]
+        elif (match := _TOPOLOGY.match(line)) and (name := match[1].strip(" \t\r\"'")):
+            topology = name
     return Comments(names, levels)
 
 

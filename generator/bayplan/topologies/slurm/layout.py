@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from binascii import crc32
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies.slurm import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE

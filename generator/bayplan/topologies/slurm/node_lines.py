@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import Any
 from bayplan.core.values import grouped
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, text

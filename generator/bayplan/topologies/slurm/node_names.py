@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.model.formats import Part
 from bayplan.topologies.grouping import SourceNode
 from bayplan.topologies.slurm import Line, names_in

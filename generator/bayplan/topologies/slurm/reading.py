@@ -6,11 +6,10 @@ import re
 from binascii import crc32
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile

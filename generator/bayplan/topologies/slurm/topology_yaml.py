@@ -6,9 +6,9 @@ A list of topologies. Each one is a block, a tree or flat (`man topology.yaml`, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
-from bayplan.core.typing import Any
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.core.typing import Any
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_label_key

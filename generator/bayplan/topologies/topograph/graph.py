@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple, grouped
+from bayplan.core.values import grouped
 from bayplan.kube.objects import get, items
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File

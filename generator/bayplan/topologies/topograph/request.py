@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.typing import Any
 from bayplan.kube.objects import get, items, mapping, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level

@@ -8,7 +8,7 @@ bayplan imports this module for every workflow, so it imports the rest on demand
 
 from __future__ import annotations
 
-from bayplan.core.typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.core.diagnostics import Outcome

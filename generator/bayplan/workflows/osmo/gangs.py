@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Placement

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten, suggest
-from bayplan.core.typing import Any
 from bayplan.workflows.osmo import task_rules
 from bayplan.workflows.osmo.source import ROOT, Task, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered

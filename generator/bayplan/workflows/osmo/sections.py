@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text.document import Path, SourceMap, Span, locate_all
 from bayplan.text.document import load as load_yaml
 from bayplan.text.source import Lines

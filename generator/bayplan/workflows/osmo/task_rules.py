@@ -10,11 +10,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from bayplan.core.diagnostics import KEY as DIAGNOSTICS_KEY
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
-from bayplan.core.typing import Any
 from bayplan.kube.shell import quote
 from bayplan.workflows.osmo.source import ROOT, Task, Workflow
 from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, find, misspelt, texts

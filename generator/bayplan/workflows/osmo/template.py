@@ -9,11 +9,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Outcome, error, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Source
 from bayplan.text.document import Path, SourceMap, load, locate_all
 from bayplan.workflows.osmo import sections as file_sections

@@ -10,11 +10,10 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.text.document import SourceMap, Span
 from bayplan.workflows.osmo import sections
 from bayplan.workflows.osmo.sections import BREAK, Section, Variables, key_place

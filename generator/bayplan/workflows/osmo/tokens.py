@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 
 HOST = "host"
 INPUT = "input"
@@ -74,7 +73,7 @@ def texts(value: Any, route: Route) -> Iterator[tuple[str, Route]]:
             yield from texts(below, (*route, index))
 
 
-TEMPLATE_TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]++)}}|(?:input|host):[^}]++)")
+TEMPLATE_TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]+)}}|(?:input|host):[^}]+)")
 """A token, with its field as the group. Without a group: the beginning of a token without its end. No other token can
 begin in it, so skipping it keeps the search linear."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
-from bayplan.core.typing import Any
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import STORE, cannot_wait, host_network, may_share_address
 from bayplan.model.formats import Context, Read

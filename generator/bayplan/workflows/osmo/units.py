@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
+from typing import Any
 
-from bayplan.core.typing import Any
 from bayplan.kube import quantity as kube_quantity
 
 # Each of these functions takes a value of the data, and returns None if OSMO would refuse it.

@@ -10,7 +10,7 @@ bayplan runs no part of a script. This module is imported for every workflow, so
 
 from __future__ import annotations
 
-from bayplan.core.typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.core.diagnostics import Outcome

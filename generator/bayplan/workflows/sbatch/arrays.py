@@ -11,9 +11,9 @@ import shlex
 import string
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.typing import Any
 from bayplan.kube.objects import non_empty
 from bayplan.model.plan import GANG_INDEX
 from bayplan.workflows import matrix

@@ -11,9 +11,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from bayplan.core.phrases import shorten
-from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.builtins import Body, after, literal

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from bayplan.core.phrases import shorten
-from bayplan.core.typing import Any
 from bayplan.workflows.sbatch import programs, shell
 from bayplan.workflows.sbatch.builtins import Body, Builtins
 from bayplan.workflows.sbatch.conditions import Test

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from bayplan.core.phrases import shorten
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.arithmetic import CalculationError, Calculator
 from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word
@@ -490,12 +490,16 @@ def regular(pattern: str) -> str:
 
 def _joined(parts: list[list[str]], *, shortest: bool = False) -> str:
     """The regular expression for a pattern from its parts. `match` finds the longest beginning of a string, or the
-    shortest."""
+    shortest.
+
+    Each part between two stars matches at its nearest place. A lookahead and a reference to it never try another one.
+    """
     first, *others = ("".join(each) for each in parts)
     if not others:
         return first
     *middle, last = others
-    return first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{'?' * shortest}{last}"
+    nearest = (f"(?=(?P<part{number}>.*?{each}))(?P=part{number})" for number, each in enumerate(middle) if each)
+    return first + "".join(nearest) + f".*{'?' * shortest}{last}"
 
 
 def _matched_end(pattern: str, text: str, end: str, *, shortest: bool) -> tuple[int, int] | None:

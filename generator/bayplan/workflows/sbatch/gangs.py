@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Outcome, Route, has_errors
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.plan import GANG_INDEX

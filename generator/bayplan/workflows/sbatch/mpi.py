@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.package_data import table
 from bayplan.core.phrases import shorten
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch.expansion import MARK, NODE, mark
 from bayplan.workflows.sbatch.options import Findings, Position
 

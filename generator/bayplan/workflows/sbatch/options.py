@@ -12,10 +12,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, info, warning
 from bayplan.core.package_data import table
-from bayplan.core.values import NamedTuple
 
 READ, KEPT, NOTHING, LOST, REFUSED = "read", "kept", "nothing", "lost", "refused"
 VALUE, FLAG, MAYBE = "value", "flag", "maybe"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.phrases import shorten
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import check_options

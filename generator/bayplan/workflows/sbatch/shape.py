@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from bayplan.core.phrases import did_you_mean, shorten
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch.options import (
     ALIASES,
     FLAG,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from bayplan.core.values import NamedTuple
+from typing import NamedTuple
 
 TEXT, VARIABLE, BRACE, COMMAND, SUM, PROCESS, ARRAY = "text", "variable", "brace", "command", "sum", "process", "array"
 

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from bayplan.core.diagnostics import Route, has_errors
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import BodyResult, Step, run_body
 from bayplan.workflows.sbatch.builtins import Body

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
 from bayplan.core.phrases import shorten
-from bayplan.core.typing import Any
 from bayplan.model.formats import Source
 from bayplan.text.document import Document
 

@@ -10,7 +10,8 @@ imports the rest on demand.
 
 from __future__ import annotations
 
-from bayplan.core.typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+
 from bayplan.workflows.torchx.marks import APPLICATION, LABEL, REQUEST
 from bayplan.workflows.torchx.marks import NAME as NAME
 

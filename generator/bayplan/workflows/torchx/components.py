@@ -10,11 +10,10 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.package_data import table
 from bayplan.core.phrases import suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.torchx.marks import EFA, INSTANCE
 
 # Arguments of a component: by name as JSON has them, or as words of a command line.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import MERGE_KEYS, NETWORKS
 from bayplan.workflows.torchx.devices import ROLES, ROOT
 from bayplan.workflows.torchx.marks import BROKEN, INSTANCE

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from bayplan.core import regex as re
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bayplan.kube.templates import PodTemplate

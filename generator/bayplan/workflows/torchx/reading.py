@@ -6,10 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import items
 from bayplan.text.document import Document, Path, SourceMap, Span, spans_of

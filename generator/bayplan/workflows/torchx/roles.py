@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import validation
 from bayplan.kube.networks import Annotation, read
 from bayplan.kube.objects import items, mapping

@@ -7,11 +7,10 @@ section, or only the objects of that section.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import items, mapping, text
 from bayplan.text import document
 from bayplan.text.document import Document, Path, Span

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import text
 from bayplan.workflows.osmo.pool.values import (
     GroupTemplate,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan import schemas
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, did_you_mean, suggest
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.text.document import Document
 from bayplan.workflows.osmo import task_rules

@@ -7,11 +7,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Outcome, error
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, TaskRequest
 from bayplan.workflows.osmo.units import UNITS, is_percentage, k8s_name, quantity, split_amount
 

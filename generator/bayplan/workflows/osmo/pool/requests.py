@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, repeat
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.kube.objects import items, mapping, non_empty
 from bayplan.kube.pod import OWN_FIELDS, REQUIRED

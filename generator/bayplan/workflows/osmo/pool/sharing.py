@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing, shorten
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import OWN_NAMES
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.workflows.osmo.pool import library, rendering, requests

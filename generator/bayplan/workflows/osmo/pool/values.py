@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing
-from bayplan.core.typing import Any
-from bayplan.core.values import NamedTuple
 
 SUBJECT = "osmo-pool"
 """The first element of the routes into a pool configuration, and its key in `Context.beside`."""

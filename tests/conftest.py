@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tools import needs
 from tools.effort import LONG, tries
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Validators of the schemas as they are now, made once for all workers."""
     if not hasattr(config, "workerinput"):
         runpy.run_path(str(ROOT / "hatch_build.py"), run_name="__main__")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the skipped tests need."""
+    reasons = [str(each.longrepr[2]) for each in terminalreporter.stats.get("skipped", ()) if each.longrepr]
+    for line in needs.summary(reason.removeprefix("Skipped: ") for reason in reasons):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -84,6 +84,10 @@ def test_pods_learn_their_ranks(backend: str) -> None:
 KINDS = [(at, kind) for at in all_backends.NEWEST for kind in all_backends.kinds(at) if kind not in WITHOUT_PODS]
 
 
+NO_RACKS_IN_A_SPINE = {"slurm-bridge", "none"}
+"""Schedulers that have no groups of racks in a spine."""
+
+
 @pytest.mark.parametrize(("at", "kind"), KINDS, ids=lambda value: str(value))
 @pytest.mark.parametrize("rendezvous", ["gang", "group", "none"])
 def test_the_64_pods_have_the_same_ranks_in_every_kind(at: all_backends.At, kind: str, rendezvous: str) -> None:
@@ -93,7 +97,8 @@ def test_the_64_pods_have_the_same_ranks_in_every_kind(at: all_backends.At, kind
     if result.compiled is None:
         gaps = {each.code for each in result.diagnostics if each.severity == "error"}
         assert all(code.startswith("F") for code in gaps), result.diagnostics
-        pytest.skip(f"{at} carries no groups of racks in a spine: {' '.join(sorted(gaps))}")
+        assert at.backend in NO_RACKS_IN_A_SPINE
+        return
     places = sorted(emitted(result))
     assert len(places) == 64
     if rendezvous == "none":

@@ -1,4 +1,4 @@
-"""YAML as PyYAML's safe loader reads it: the same data for whatever gives JSON-like data, and the same refusals."""
+"""YAML as OSMO's PyYAML reads it: the same data for whatever gives JSON-like data, and the same refusals."""
 
 from __future__ import annotations
 
@@ -23,10 +23,34 @@ WORDS = [
 SCALARS = [word for line in WORDS for word in line.split()]
 
 
+class Osmo(yaml.SafeLoader):
+    """The safe loader with the order of merges of PyYAML 6.0.3, which OSMO 6.4 pins. PyYAML 6.0.4 has another one."""
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Puts the pairs of each `<<` before the other pairs, in the order in which a later one wins."""
+        merged, others = [], []
+        for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:value":
+                key.tag = "tag:yaml.org,2002:str"
+            if key.tag != "tag:yaml.org,2002:merge":
+                others.append((key, value))
+                continue
+            for part in value.value[::-1] if isinstance(value, yaml.SequenceNode) else [value]:
+                if not isinstance(part, yaml.MappingNode):
+                    raise yaml.YAMLError("a merge of what is no mapping")
+                self.flatten_mapping(part)
+                merged += part.value
+        if merged:
+            node.merge = merged
+            node.value = merged + others
+        else:
+            node.value = others
+
+
 def pyyaml(text: str) -> Any:
-    """What safe_load gives, or the exception."""
+    """What OSMO's safe_load gives, or the exception."""
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Osmo)
     except (yaml.YAMLError, ValueError, TypeError) as problem:
         return problem
 

@@ -19,8 +19,12 @@ from bayplan.model.target import KNOWN
 from bayplan.model.workflow import EmptyDir, Variable, Volume, pod_sets_of
 from bayplan.workflows import native
 from bayplan.workflows.lifting import lifted
+from judges import builtin
 
 Data = dict[str, Any]
+needs_upstream = pytest.mark.skipif(
+    not (judges.UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {judges.UPSTREAM}/crds"
+)
 VOLUMES: dict[str, Data] = {
     "claim": {"claim": "datasets", "subPath": "imagenet", "readOnly": True},
     "ephemeral": {"ephemeral": {"size": "1Ti", "storageClass": "nvme", "accessMode": "ReadWriteOncePod"}},
@@ -108,16 +112,35 @@ def spec_of(fields: Data, **request: Any) -> Data:
     return found
 
 
-@pytest.mark.parametrize("scheduler", KUBERNETES)
-@pytest.mark.parametrize("name", FIELDS)
-def test_the_api_server_accepts_every_form(name: str, scheduler: str) -> None:
+def made(name: str, scheduler: str) -> tuple[list[Data], dict[str, str]]:
+    """The documents of a form, and the versions that judge them."""
     alone = {"workload": "pods", "rendezvous": "none"} if scheduler == "sunk" else {}
     data = flow(FIELDS[name])
     data["spec"]["gangs"][0] |= alone
-    made = support.run(data, scheduler=scheduler, accept=frozenset({"F615"}))
-    assert made.compiled is not None, made.diagnostics
-    target = made.compiled.planned.target
-    assert judges.judge_all(made.documents, {name: target.version(name) for name in KNOWN}) == []
+    result = support.run(data, scheduler=scheduler, accept=frozenset({"F615"}))
+    assert result.compiled is not None, result.diagnostics
+    target = result.compiled.planned.target
+    return result.documents, {name: target.version(name) for name in KNOWN}
+
+
+@pytest.mark.parametrize("scheduler", KUBERNETES)
+@pytest.mark.parametrize("name", FIELDS)
+def test_kubernetes_accepts_the_pods_of_every_form(name: str, scheduler: str) -> None:
+    """By the schemas of kubernetes-validate: built-in objects, and the pods of other workloads."""
+    documents, versions = made(name, scheduler)
+    own = [each for each in documents if builtin.knows(each)]
+    head = {"apiVersion": "v1", "kind": "Pod"}
+    pods = [{**head, "metadata": {"name": pod.name}, "spec": pod.spec} for pod in support.pods(documents)]
+    assert len(pods) == 2
+    assert [complaint for each in (*own, *pods) for complaint in judges.judge(each, versions)] == []
+
+
+@needs_upstream
+def test_operators_accept_every_form() -> None:
+    """By the CRDs of other projects."""
+    for name in FIELDS:
+        for scheduler in KUBERNETES:
+            assert judges.judge_all(*made(name, scheduler)) == [], (name, scheduler)
 
 
 @pytest.mark.parametrize("name", FIELDS)

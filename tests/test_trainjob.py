@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from judges import UPSTREAM, judge
-from judges.versions import NEWEST
+from judges import judge
+from judges.versions import NEWEST, stored
 from support import TOPOLOGY, WORKER, Result, run, workflow
 from tools import golden
 
@@ -136,7 +136,7 @@ def _accepted(found: Result, version: str) -> dict[str, Any]:
     """The objects by their kind, which the CRDs of that Trainer take."""
     assert [each for each in found.diagnostics if each.severity == "error"] == []
     written = json.loads(json.dumps(found.documents))
-    if (UPSTREAM / "crds").is_dir():
+    if stored("trainer", version):
         judged = {"TrainJob", "TrainingRuntime"}
         complaints = [judge(each, {**NEWEST, "trainer": version}) for each in written if each["kind"] in judged]
         assert all(each == [] for each in complaints), complaints

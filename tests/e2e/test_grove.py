@@ -57,8 +57,7 @@ def test_grove_and_kai_agree_with_the_proof(seed: int) -> None:
 def judged(each: Case) -> list[Verdict]:
     try:
         return judge(each, RELEASE)
-    except RefusedError as refused:
-        assert str(refused)
+    except RefusedError:  # no PodCliqueSet expresses it
         return []
 
 

@@ -28,6 +28,14 @@ NEWEST = {component: KNOWN[component][-1] for component in JUDGING}
 take from bayplan."""
 
 
+def stored(component: str, version: str) -> bool:
+    """Whether the CRDs of a release are here. UPSTREAM has the newest; `prepare` fetches others."""
+    folder = FOLDERS.get(component, component)
+    if version == NEWEST[component]:
+        return (UPSTREAM / "crds").is_dir()
+    return any(any(each.glob(f"{folder}/versions/v{version}.*")) for each in (UPSTREAM / "crds", PREPARED))
+
+
 def key(component: str, version: str) -> tuple[int, ...]:
     """A sortable version. The DRA driver went from 25.12 to 0.4."""
     numbers = tuple(int(part) for part in version.removeprefix("v").split("."))

@@ -519,16 +519,11 @@ def bayplan(before: str, template: str) -> dict[str, Any]:
     return found
 
 
-posix = pytest.mark.skipif(os.name == "nt", reason="signals and limits of POSIX")
-
-
-@posix
 def test_it_takes_no_thread() -> None:
     before = "import threading; threading.Thread.start = None"
     assert bayplan(before, "{{ 1 }}")["text"] == "1"
 
 
-@posix
 @pytest.mark.parametrize(
     "before",
     [

@@ -139,8 +139,8 @@ def staging(root: str) -> Iterator[Callable[[Iterable[str]], str]]:
     """
     import signal
 
-    mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # not on Windows
-    waiting = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    mask = signal.pthread_sigmask
+    waiting = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     names = count_from()
 
     def write(pieces: Iterable[str]) -> str:
@@ -192,13 +192,13 @@ def _staging_folder(root: str) -> tuple[str, int]:
 
 def _locked(number: int) -> bool | None:
     """Locks a file until its process ends or closes it. False: another process has locked it. None: it has no locks."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
+    from fcntl import LOCK_EX, LOCK_NB, flock
 
+    try:
         flock(number, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):  # Windows; some network file systems
+    except OSError:  # some network file systems
         return None
     return True
 
@@ -211,7 +211,7 @@ def remove_leftovers(root: str) -> None:
             if os.path.islink(folder):
                 continue
             try:
-                lock = os.open(os.path.join(folder, _IGNORE), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                lock = os.open(os.path.join(folder, _IGNORE), os.O_RDWR | os.O_NOFOLLOW)
             except FileNotFoundError:  # the folder is empty, or its process is not as far yet
                 with suppress(OSError):
                     os.rmdir(folder)

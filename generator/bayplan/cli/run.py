@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` takes longer to load, because it declares enums
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -12,7 +12,7 @@ from bayplan.cli.options import Arguments, Command
 SIGNALED = 128
 """Exit codes of signals: this plus the number of the signal, as in shells."""
 
-ENDS = tuple(filter(None, (_signal.SIGTERM, getattr(_signal, "SIGHUP", 0))))  # Windows has no SIGHUP
+ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(KeyboardInterrupt):
@@ -42,16 +42,16 @@ def krm(argv: Sequence[str]) -> int:
 @contextmanager
 def _raising_signals() -> Iterator[None]:
     """ENDS raise `Terminated`, unless the process handles or ignores them already, or this is not the main thread."""
-    before = [(number, _signal.getsignal(number)) for number in ENDS]
+    before = [(number, signal.getsignal(number)) for number in ENDS]
     with suppress(ValueError):
         for number, handler in before:
-            _signal.signal(number, _terminate if handler == _signal.SIG_DFL else handler)
+            signal.signal(number, _terminate if handler == signal.SIG_DFL else handler)
     try:
         yield
     finally:
         with suppress(ValueError):
             for number, handler in before:
-                _signal.signal(number, handler)
+                signal.signal(number, handler)
 
 
 def _guarded_call(work: Callable[[], int]) -> int:
@@ -59,10 +59,10 @@ def _guarded_call(work: Callable[[], int]) -> int:
     try:
         with _raising_signals():
             return work()
-    except Terminated as signal:
-        return SIGNALED + int(signal.args[0])
+    except Terminated as end:
+        return SIGNALED + int(end.args[0])
     except KeyboardInterrupt:
-        return SIGNALED + int(_signal.SIGINT)
+        return SIGNALED + int(signal.SIGINT)
     except Exception as problem:
         from bayplan.cli import unhandled
 

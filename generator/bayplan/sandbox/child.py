@@ -41,10 +41,8 @@ LARGEST = 16 * 2**20
 
 def set_limits() -> None:
     """Sets all limits. The kernel ends a process that exceeds its time."""
-    try:
-        import resource
-    except ImportError:  # Windows: there is only the time limit of the parent
-        return
+    import resource
+
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform.startswith("linux"):  # Linux counts address space; macOS accepts this limit and ignores it

@@ -109,12 +109,6 @@ def _failure_of(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
 
 def _communicate(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bool]:
     """The output of the child, and whether it was late. It uses no threads, because there may be none left."""
-    if os.name == "nt":  # on Windows, only threads can wait for pipes
-        try:
-            return child.communicate(request, START_TIMEOUT + REPLY_TIMEOUT)[0], False
-        except subprocess.TimeoutExpired:
-            child.kill()
-            return child.communicate()[0], True
     import selectors
 
     assert child.stdin is not None

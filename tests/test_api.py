@@ -17,7 +17,7 @@ import pytest
 import bayplan
 from bayplan.backends import BACKENDS
 from test_packaging import checkout, run, wheel
-from tools.golden import ACCEPTED, SCRIPTS, VERSIONS, Case, examples
+from tools.golden import ACCEPTED, SCRIPTS, VERSIONS, Case, comments, examples
 from tools.run import EXAMPLES, ROOT
 from tools.run import bayplan as command
 
@@ -77,11 +77,11 @@ def test_render_is_what_the_golden_files_hold(backend: str, monkeypatch: pytest.
             found, text = made.findings, "" if backend in SCRIPTS and len(made.files) > 1 else made.text
         except bayplan.Invalid as problem:
             found, text = problem.findings, ""
-        report = "".join(f"# {line}".rstrip() + "\n" for line in bayplan.report_text(found).splitlines())
+        report = comments(case, bayplan.report_text(found))
         golden = case.path.read_text(encoding="utf-8")
         head, _, _ = golden.partition("\n#!") if backend in SCRIPTS else (golden, "", "")
-        comments = "".join(f"{line}\n" for line in head.splitlines() if line.startswith("# "))
-        different += [example] if not comments.startswith(report) or text not in golden else []
+        said = "".join(f"{line}\n" for line in head.splitlines() if line.startswith("# "))
+        different += [example] if not said.startswith(report) or text not in golden else []
         assert text or made_nothing(golden) or backend in SCRIPTS, example
     assert different == []
 

@@ -10,13 +10,23 @@ from syrupy.assertion import SnapshotAssertion
 
 from bayplan.backends import BACKENDS
 from bayplan.model.target import KNOWN, minor
-from tools.golden import GOLDEN, INSTEAD, VERSIONS, Case, GoldenExtension, cases, render
+from tools.golden import GOLDEN, INSTEAD, VERSIONS, Case, GoldenExtension, cases, examples, render, shared
 from tools.run import ROOT
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
-def test_golden(case: Case, snapshot: SnapshotAssertion) -> None:
-    assert render(case) == snapshot(extension_class=GoldenExtension)
+@pytest.mark.parametrize("example", examples())
+@pytest.mark.parametrize("backend", VERSIONS)
+def test_golden(backend: str, example: str, snapshot: SnapshotAssertion) -> None:
+    for version in VERSIONS[backend]:
+        case = Case(backend, version, example)
+        assert render(case) == snapshot(name=case.path.stem, extension_class=GoldenExtension)
+
+
+def test_versions_share_a_file_only_in_the_table() -> None:
+    """A row for each file; each version is in a row; no two files of an example are the same."""
+    assert shared().keys() == set(cases())
+    texts = {path: path.read_text(encoding="utf-8") for path in {case.path for case in cases()}}
+    assert len({(path.parent, path.name.partition("@")[0], text) for path, text in texts.items()}) == len(texts)
 
 
 @pytest.mark.parametrize("backend", sorted(VERSIONS))

@@ -1,8 +1,9 @@
 """The golden files: which there must be, what each holds, and how syrupy finds them.
 
 `golden/<backend>/<example>@<version>.yaml` holds the diagnostics of a render as comments and then what it prints;
-where the render is refused, only the diagnostics. The folder holds generated files only:
-`python tests/tools/refresh_golden.py` writes them.
+where the render is refused, only the diagnostics. Versions with the same text share the file of the first of them, and
+`golden/versions.tsv` lists them. The folder holds generated files only: `python tests/tools/refresh_golden.py` writes
+them.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Case(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Its file."""
-        return GOLDEN / self.backend / f"{self.example}@{self.version}.yaml"
+        """Its file. A case that is in no row of the table has a file of its own."""
+        return GOLDEN / self.backend / f"{self.example}@{shared().get(self, self.version)}.yaml"
 
     @property
     def component(self) -> str:
@@ -69,6 +70,17 @@ class Case(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.backend}@{self.version}-{self.example}"
+
+
+TABLE = GOLDEN / "versions.tsv"
+"""Backend, example, and the versions that share a file, the first of them in its name."""
+
+
+@cache
+def shared() -> Mapping[Case, str]:
+    """Case -> the version in the name of its file."""
+    rows = (line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines())
+    return {Case(backend, each, example): all_.split()[0] for backend, example, all_ in rows for each in all_.split()}
 
 
 @cache
@@ -110,7 +122,7 @@ def versions(example: str) -> Mapping[str, str]:
 
 
 def render(case: Case) -> str:
-    """What the golden file of a case must hold."""
+    """What the golden file of a case must hold. Comments that name the version have `VERSION` in its place."""
     options = ["-t", "topology.yaml", "-s", case.backend, "--target", f"{case.component}={case.version}"]
     whole = () if case.backend in SCRIPTS else ("--cluster-objects",)
     accepted = ACCEPTED.get(case.backend, ())
@@ -129,8 +141,13 @@ def _printed(case: Case, *arguments: str) -> str:
     result = bayplan(*arguments, "-v", cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr
     assert bool(result.stdout) == (result.returncode == 0)
-    comments = "".join(f"# {line}".rstrip() + "\n" for line in result.stderr.splitlines())
-    return comments + result.stdout
+    return comments(case, result.stderr) + result.stdout
+
+
+def comments(case: Case, report: str) -> str:
+    """The comments with a report. They have `VERSION` in place of the version."""
+    said = re.sub(rf"(?<=[A-Za-z] ){re.escape(case.version)}(?![.\d])", "VERSION", report)
+    return "".join(f"# {line}".rstrip() + "\n" for line in said.splitlines())
 
 
 def documents(case: Case) -> list[dict[str, Any]]:
@@ -174,26 +191,21 @@ def _parsed(text: str) -> bytes:
 
 
 class GoldenExtension(SingleFileSnapshotExtension):
-    """Golden files by case instead of by test."""
+    """Golden files by the name of a snapshot, in the folder of the test's backend."""
 
     _write_mode = WriteMode.TEXT
     file_extension = "yaml"
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The backend's folder. Asked of every test, so also of those without a case."""
-        case = case_of(test_location)
-        return str(case.path.parent) if case else super().dirname(test_location=test_location)
+        """The backend's folder. Asked of every test, so also of those without a backend."""
+        callspec = getattr(test_location.item, "callspec", None)
+        backend = callspec.params.get("backend") if callspec else None
+        return str(GOLDEN / backend) if backend in BACKENDS else super().dirname(test_location=test_location)
 
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: int | str = 0) -> str:
-        """The example and the version."""
-        case = case_of(test_location)
-        return case.path.stem if case else super().get_snapshot_name(test_location=test_location, index=index)
-
-
-def case_of(location: PyTestLocation) -> Case | None:
-    """The case that a test is parametrised with."""
-    callspec = getattr(location.item, "callspec", None)
-    found = callspec.params.get("case") if callspec else None
-    return found if isinstance(found, Case) else None
+        """The name that the test gives."""
+        if isinstance(index, str):
+            return index
+        return super().get_snapshot_name(test_location=test_location, index=index)

@@ -17,28 +17,47 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 import test_cases
 import test_states
 import tools.cases
-from tools.golden import GOLDEN, VERSIONS, cases, render
+from tools.golden import GOLDEN, TABLE, VERSIONS, Case, cases, render, shared
 from tools.run import ROOT
 
 
 def main(words: list[str]) -> None:
     """Write what differs."""
-    for path, text in made(words):
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            print(path.relative_to(ROOT))
+    for path, text in [*(rendered(words)), *reported(words)]:
+        write(path, text)
     for path in orphans():
         path.unlink()
         print(path.relative_to(ROOT), "is deleted")
     test_states.TABLE.write_text("".join(f"{line}\n" for line in test_states.table()), encoding="utf-8")
 
 
-def made(words: list[str]) -> Iterator[tuple[Path, str]]:
-    """Each file that is asked for, and what it must hold."""
-    for case in cases():
-        if asked(words, str(case)):
-            yield case.path, render(case)
+def write(path: Path, text: str) -> None:
+    """Writes a file that differs, and prints its name."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+
+
+def rendered(words: list[str]) -> Iterator[tuple[Path, str]]:
+    """The golden files of examples. If one version of an example is asked for, all are rendered."""
+    rows = []
+    for backend, example in dict.fromkeys((case.backend, case.example) for case in cases()):
+        all_versions = [Case(backend, version, example) for version in VERSIONS[backend]]
+        chosen = any(asked(words, str(case)) for case in all_versions)
+        texts: dict[str, list[str]] = {}
+        for case in all_versions:
+            text = render(case) if chosen else case.path.read_text(encoding="utf-8")
+            texts.setdefault(text, []).append(case.version)
+        for text, sharing in texts.items():
+            rows.append(f"{backend}\t{example}\t{' '.join(sharing)}\n")
+            yield GOLDEN / backend / f"{example}@{sharing[0]}.yaml", text
+    write(TABLE, "".join(rows))
+    shared.cache_clear()
+
+
+def reported(words: list[str]) -> Iterator[tuple[Path, str]]:
+    """The reports of failing cases."""
     for name in test_cases.NAMES:
         if asked(words, name):
             yield test_cases.GOLDEN / f"{name}.txt", tools.cases.report(name, tools.cases.run(name))

@@ -32,7 +32,8 @@ from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, environment, rendered
 
 BINARY = os.environ.get("BAYPLAN_BINARY", "")
 
-pytestmark = pytest.mark.skipif(not BINARY, reason="BAYPLAN_BINARY names no binary; packaging/binary builds one")
+if not BINARY:
+    pytest.skip("BAYPLAN_BINARY names no binary; packaging/binary builds one", allow_module_level=True)
 
 NAMES = cases.NAMES if LONG else cases.NAMES[::8]
 NEWEST = [case for case in golden.cases() if LONG or case.version == golden.VERSIONS[case.backend][-1]]

@@ -156,7 +156,7 @@ def test_a_workflow_of_another_format(form: str, scheduler: str, tmp_path: Path)
                     ran(done.stdout, tmp_path / str(number))
                 else:
                     same_for_all(done.stdout, value if name == "app.json" and "$" not in value else "")
-    assert accepted > 5
+    assert accepted > 1
 
 
 # What the other doors read.
@@ -457,7 +457,7 @@ def test_a_picture_of_a_plan(place: str, tmp_path: Path) -> None:
             done = bayplan(*words, cwd=tmp_path)
             judged(done, tmp_path)
             assert readable(done.stdout)
-    assert seen > 5
+    assert seen > 1
 
 
 def test_a_topology(tmp_path: Path) -> None:

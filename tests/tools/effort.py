@@ -11,10 +11,13 @@ Item = TypeVar("Item")
 LONG = os.environ.get("BAYPLAN_LONG") == "1"
 """Whether the long campaigns run as well: every example of every property, and every random case."""
 
-SHARE = 8
+SHARE = 20
 """By default one in so many random cases runs."""
 
-FEWEST = 10
+FEWEST = 6
+
+SPARSER = 4
+"""A sample of a list has one in so many of the items that the test names."""
 
 
 def tries(count: int) -> int:
@@ -29,9 +32,10 @@ def seeds(count: int) -> range:
 
 def examples(default: int, full: int) -> int:
     """How many examples a property tries whose share is not `SHARE`, or how large they are."""
-    return full if LONG else default
+    return full if LONG else max(FEWEST, default // 2)
 
 
 def sample(items: Sequence[Item], every: int, first: int = 0) -> Sequence[Item]:
-    """One in `every` items by default. Callers with another `first` get others."""
-    return items if LONG else items[first % every :: every]
+    """One in `SPARSER` times `every` items by default. Callers with another `first` get others."""
+    step = SPARSER * every
+    return items if LONG else items[first % step :: step]

@@ -1,27 +1,20 @@
-"""Which messages of the product the cases reach: `python -m tools.messages` runs all of them in one process.
+"""Which messages of the product the cases report, by the golden files of the cases.
 
-A *message* is a literal of a code in the product together with a text that is reported under it. The product is
-imported with every such literal replaced by a `TrackedCode`, a text that knows its literal, so a diagnostic says where
-its code was written, through whatever tables and helpers the code came. Nothing depends on where a module stands.
+A *message* is a literal of a code in the product together with a text that is reported under it. A text that is known
+only at run time has a hole.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-import gc
-import importlib.machinery
-import json
-import os
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tools import cases
-from tools.run import DROPPED, ROOT
+from tools import cases, hints
+from tools.run import ROOT
 
 CODE = re.compile(r"[RSWTPFMOA][1-9]\d\d")
 PACKAGE = ROOT / "generator" / "bayplan"
@@ -32,17 +25,6 @@ SEVERITIES = ("error", "warning", "info")
 Assignment = ast.Assign | ast.NamedExpr
 DEPTH = 3
 """How many callers up a message is looked for."""
-
-
-class TrackedCode(str):
-    """The code of a diagnostic that knows the number of its literal."""
-
-    literal: int
-
-    def __new__(cls, code: str, literal: int) -> TrackedCode:
-        made = super().__new__(cls, code)
-        made.literal = literal
-        return made
 
 
 class Literal(NamedTuple):
@@ -188,75 +170,31 @@ def _set(node: Assignment, name: str) -> ast.expr | None:
     return None
 
 
-class Tracker(ast.NodeTransformer):
-    """Replaces the literals of codes in one module. Codes that a code is compared with are no messages."""
+class Finder(ast.NodeVisitor):
+    """Finds the literals of codes in one module. Codes that a code is compared with are no messages."""
 
-    def __init__(self, source: Source, path: Path, literals: list[Literal]) -> None:
-        self.source, self.path, self.literals = source, path, literals
+    def __init__(self, source: Source, path: Path) -> None:
+        self.source, self.path = source, path
+        self.literals: list[Literal] = []
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        return node
+    def visit_Compare(self, node: ast.Compare) -> None:
+        """No message."""
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        return node
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """No code."""
 
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        if not isinstance(node.value, str) or not CODE.fullmatch(node.value) or self.source.picks(node):
-            return node
-        number = ast.copy_location(ast.Constant(len(self.literals)), node)
-        place = f"{self.path.relative_to(PACKAGE)}:{node.lineno}"
-        self.literals.append(Literal(place, node.value, self.source.of_code(node)))
-        made = ast.Call(ast.Name(TrackedCode.__name__, ast.Load()), [node, number], [])
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and CODE.fullmatch(node.value) and not self.source.picks(node):
+            place = f"{self.path.relative_to(PACKAGE)}:{node.lineno}"
+            self.literals.append(Literal(place, node.value, self.source.of_code(node)))
 
 
-def track(source: Source) -> list[Literal]:
-    """The literals of the product. What is imported from now on reports under tracked codes."""
-    literals: list[Literal] = []
-    trees: dict[str, ast.Module] = {}
+def literals(source: Source) -> Iterator[Literal]:
+    """The literals of the product."""
     for path, tree in source.trees.items():
-        if not CODE.search(path.read_text(encoding="utf-8")):
-            continue
-        before = len(literals)
-        tracked = Tracker(source, path, literals).visit(tree)
-        if len(literals) > before:
-            trees[str(path)] = tracked
-    as_it_is = importlib.machinery.SourceFileLoader.get_code
-
-    def get_code(self: Any, name: str) -> Any:
-        tree = trees.get(self.path)
-        return compile(tree, self.path, "exec", dont_inherit=True) if tree else as_it_is(self, name)
-
-    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[assignment,method-assign]
-    vars(builtins)[TrackedCode.__name__] = TrackedCode
-    return literals
-
-
-def reached() -> Iterator[tuple[int, str]]:
-    """The literals that the cases report, each with its message. A diagnostic that is not printed does not count."""
-    from bayplan.core.diagnostics import Diagnostic
-
-    made: list[Diagnostic] = []
-    construct = Diagnostic.__new__
-
-    def record(cls: Any, *values: Any, **named: Any) -> Any:
-        made.append(construct(cls, *values, **named))
-        return made[-1]
-
-    Diagnostic.__new__ = record  # type: ignore[method-assign]
-    for case in cases.NAMES:
-        answer = cases.run(case)
-        printed = answer.out + answer.err
-        for each in made:
-            if isinstance(each.code, TrackedCode) and _shown(each.message, printed):
-                yield each.code.literal, each.message
-        made.clear()
-
-
-def _shown(message: str, printed: str) -> bool:
-    """Whether a message stands in a report, in one for people or in one of JSON or YAML."""
-    escaped = message.replace("\t", r"\t")
-    return message in printed or escaped in printed or json.dumps(message)[1:-1] in printed
+        finder = Finder(source, path)
+        finder.visit(tree)
+        yield from finder.literals
 
 
 def fits(template: str, message: str) -> bool:
@@ -265,29 +203,19 @@ def fits(template: str, message: str) -> bool:
 
 
 def unreached() -> list[tuple[str, str, str]]:
-    """(place, code, template) of each message that no case reaches."""
-    gc.disable()  # no tree of the source is garbage, and looking for some takes longer than reading them
+    """(place, code, template) of each message that no case reports. The golden files say what the cases report."""
     source = Source()
-    literals = track(source)
-    gc.freeze()
-    gc.enable()
-    messages: dict[int, set[str]] = defaultdict(set)
-    for literal, message in reached():
-        messages[literal].add(message)
+    messages: dict[str, set[str]] = defaultdict(set)
+    for case in cases.NAMES:
+        for each in hints.said(case):
+            messages[each["code"]].add(each["message"])
     every = set().union(*messages.values())
     return [
         *(
             (literal.place, literal.code, template)
-            for number, literal in enumerate(literals)
+            for literal in literals(source)
             for template in literal.templates
-            if not any(fits(template, message) for message in messages[number])
+            if not any(fits(template, message) for message in messages[literal.code])
         ),
         *(each for each in source.faults() if not any(fits(each[2], message) for message in every)),
     ]
-
-
-if __name__ == "__main__":
-    for name in DROPPED:
-        os.environ.pop(name, None)
-    found = unreached()
-    json.dump(found, sys.stdout)

@@ -61,8 +61,10 @@ class Program:
             case sre.LITERAL | sre.NOT_LITERAL | sre.ANY | sre.IN:
                 self.codes.append(Code("one", matched_by(_key(operation, argument), self.flags)))
             case sre.SUBPATTERN:
-                group, _, _, inner = argument
+                group, added, removed, inner = argument
+                before, self.flags = self.flags, (self.flags | added) & ~removed
                 self._grouped(group, inner)
+                self.flags = before
             case sre.BRANCH:
                 self._branches(argument[1])
             case sre.MAX_REPEAT | sre.MIN_REPEAT:

@@ -13,6 +13,7 @@ import yaml
 from bayplan.backends import NAMES
 from bayplan.cli import init
 from bayplan.cli.run import run
+from tools.effort import sample
 from tools.run import bayplan
 
 UNSUPPORTED = {
@@ -38,7 +39,7 @@ def passes(folder: Path, *arguments: str) -> None:
 
 @pytest.mark.parametrize("scheduler", NAMES)
 def test_every_accelerator_with_every_scheduler(scheduler: str, tmp_path: Path) -> None:
-    for accelerator, machine in init.MACHINES.items():
+    for accelerator, machine in sample(list(init.MACHINES.items()), 1, NAMES.index(scheduler)):
         folder = tmp_path / accelerator
         done = bayplan("init", str(folder), "--accelerator", accelerator, "-s", scheduler)
         if accelerator in UNSUPPORTED.get(scheduler, ()):

@@ -17,6 +17,7 @@ import pytest
 
 from bayplan import __version__
 from bayplan.cli.commands import COMMANDS
+from tools.effort import sample
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, environment, process, python
 
 BAD = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\nmetadata: {name: a}\nspec: {gangs: [], qeue: b}\n"
@@ -172,7 +173,7 @@ script()
 """
 
 
-@pytest.mark.parametrize("command", ["--version", "--help", *CALLS])
+@pytest.mark.parametrize("command", ["--version", "--help", *sample(list(CALLS), 1)])
 def test_a_disk_with_room_for_a_part(command: str, tmp_path: Path) -> None:
     """A system call then writes only the first bytes. PYTHONUNBUFFERED is usual in containers."""
     arguments, stdin = CALLS.get(command, ([], ""))

@@ -19,8 +19,8 @@ def test_a_property(number: int) -> None:
 def test_its_share() -> None:
     TRIED.clear()
     test_a_property()
-    assert len(TRIED) == (80 if LONG else 10)
+    assert len(TRIED) == (80 if LONG else 6)
 
 
 def test_seeds() -> None:
-    assert [len(seeds(each)) for each in (400, 40, 4)] == ([400, 40, 4] if LONG else [50, 10, 4])
+    assert [len(seeds(each)) for each in (400, 40, 4)] == ([400, 40, 4] if LONG else [20, 6, 4])

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from tools import hints
+from tools.effort import LONG
 from tools.hints import Verdict
 
 LEAST = 289
@@ -63,7 +64,8 @@ def key(verdict: Verdict) -> str:
 def test_a_hint_mends_what_it_is_about() -> None:
     wrong = {key(each): each.wrong for each in verdicts() if each.wrong and hints.NO_PLACE not in each.wrong}
     assert {name: why for name, why in wrong.items() if name not in WRONG} == {}
-    assert [name for name in WRONG if name not in wrong] == [], "these hints work now: remove them from the list"
+    if LONG:
+        assert [name for name in WRONG if name not in wrong] == [], "these hints work now: remove them from the list"
 
 
 @pytest.mark.parametrize("file", sorted(path.stem for path in hints.DESCRIBED.glob("*.yaml")))
@@ -73,8 +75,9 @@ def test_a_described_change_mends_what_its_hint_is_about(file: str) -> None:
 
 def test_most_hints_are_followed() -> None:
     unplaced = {key(each) for each in verdicts() if hints.NO_PLACE in each.wrong}
-    assert unplaced == UNPLACED
-    assert sum(not each.wrong for each in verdicts()) >= LEAST
+    assert unplaced <= UNPLACED
+    assert sum(not each.wrong for each in verdicts()) >= LEAST / (1 if LONG else 5)
+    assert unplaced == UNPLACED or not LONG
 
 
 REASONS = 57

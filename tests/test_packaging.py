@@ -20,6 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from bayplan.cli.commands import COMMANDS as COMMAND_TABLE
+from tools.effort import LONG
 from tools.run import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(
@@ -136,7 +137,7 @@ SHAPES: dict[str, Callable[[Path, Path], Installed]] = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(SHAPES))
+@pytest.fixture(scope="module", params=sorted(SHAPES) if LONG else ["checkout", "wheel"])
 def installed(request: pytest.FixtureRequest, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """bayplan in one shape."""
     return SHAPES[request.param](checkout, tmp_path_factory.mktemp(request.param))

@@ -160,8 +160,8 @@ def test_no_field_of_a_workflow_is_silent(scheduler: str) -> None:
 
 
 def test_a_silent_field_is_noticed() -> None:
-    """The judge itself: Slurm uses no setting of KAI."""
-    assert silent("slurm").get("spec.gangs.backends.kai") is True
+    """The judge itself: KAI uses no setting of Slurm."""
+    assert silent("kai").get("spec.gangs.backends.slurm") is True
 
 
 TABLES = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)

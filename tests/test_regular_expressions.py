@@ -141,10 +141,10 @@ def uses_in(file: str, text: str, known: Mapping[str, Any]) -> tuple[list[Use], 
     """The uses in a module. `known`: the values of its names."""
     uses: list[Use] = []
     unknown: list[Use] = []
-    tree = ast.parse(text)
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    attributes = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    attributes = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_re(node.func.value):
             method = node.func.attr
             if method not in METHODS and method != "compile":
@@ -342,8 +342,8 @@ def texts_of(pattern: str | bytes, flags: int) -> Iterator[tuple[str, str, str]]
 SIZES = (64, 256)
 """The lengths of texts that are compared with texts of half the length."""
 
-MOST = 200
-"""Steps for each character. No pattern that is linear takes as many."""
+FEW, MOST = 4, 200
+"""Steps for each character: so few that the pattern is linear, and so many that it is not."""
 
 
 def steps_of(use: Use, text: str) -> int:
@@ -356,7 +356,10 @@ def slow(use: Use) -> str:
     """A text for which the steps grow faster than its length; empty if there is none."""
     for start, run, end in texts_of(use.pattern, use.flags):
         for size in SIZES:
-            short, long = (steps_of(use, start + run * (each // len(run) + 1) + end) for each in (size // 2, size))
+            long = steps_of(use, start + run * (size // len(run) + 1) + end)
+            if long <= FEW * size:
+                break
+            short = steps_of(use, start + run * (size // 2 // len(run) + 1) + end)
             if long <= min(2.5 * short, MOST * size):
                 break
         else:
@@ -397,7 +400,7 @@ def test_patterns_for_short_texts() -> None:
     assert {use.place for use in bounded if slow(use)} == set(BOUNDED)
     for use in bounded:
         most = BOUNDED[use.place][0]
-        for start, run, end in texts_of(use.pattern, use.flags):
+        for start, run, end in [*texts_of(use.pattern, use.flags)][::8]:
             text = (start + run * most)[: most - len(end)] + end
             assert counted(use.pattern, use.flags, use.method, text) < 1_000_000
 

@@ -26,6 +26,7 @@ from test_gitops import CHARTS, CONFIG, JOB, launch
 from test_kustomize import function, kustomization
 from tools.clients import tool
 from tools.docs import prepare
+from tools.imports import tree as syntax_tree
 from tools.kustomize import build, call, install
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan
 
@@ -580,8 +581,7 @@ def openings() -> Iterator[str]:
     """Each function of the product that opens or lists files."""
     root = ROOT / "generator" / "bayplan"
     for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for outer in ast.walk(tree):
+        for outer in ast.walk(syntax_tree(path)):
             if not isinstance(outer, ast.FunctionDef) or not any(_opens(node) for node in ast.walk(outer)):
                 continue
             yield f"{path.relative_to(root).as_posix()}:{outer.name}"
@@ -608,7 +608,7 @@ def test_no_other_module_that_opens_files_is_used() -> None:
     found = {
         (path.relative_to(root).as_posix(), name.split(".")[0])
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(syntax_tree(path))
         for name in (
             [each.name for each in node.names]
             if isinstance(node, ast.Import)

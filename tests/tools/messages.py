@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools import cases, hints
+from tools.imports import tree
 from tools.run import ROOT
 
 CODE = re.compile(r"[RSWTPFMOA][1-9]\d\d")
@@ -40,7 +41,7 @@ class Source:
 
     def __init__(self) -> None:
         paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "codes" not in path.relative_to(PACKAGE).parts]
-        self.trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+        self.trees = {path: tree(path) for path in paths}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
         self.functions: dict[str, list[ast.FunctionDef]] = defaultdict(list)
@@ -191,9 +192,9 @@ class Finder(ast.NodeVisitor):
 
 def literals(source: Source) -> Iterator[Literal]:
     """The literals of the product."""
-    for path, tree in source.trees.items():
+    for path, module in source.trees.items():
         finder = Finder(source, path)
-        finder.visit(tree)
+        finder.visit(module)
         yield from finder.literals
 
 

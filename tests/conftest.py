@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import os
 import runpy
@@ -49,9 +50,10 @@ SETTINGS = "_hypothesis_internal_use_settings"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Validators of the schemas as they are now, made once for all workers."""
+    """Validators of the schemas as they are now, and bytecode of all modules, made once for all workers."""
     if not hasattr(config, "workerinput"):
         runpy.run_path(str(ROOT / "hatch_build.py"), run_name="__main__")
+        compileall.compile_dir(ROOT / "generator", quiet=1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

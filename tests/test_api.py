@@ -17,6 +17,7 @@ import pytest
 import bayplan
 from bayplan.backends import BACKENDS
 from test_packaging import checkout, run, wheel
+from tools.effort import thorough
 from tools.golden import ACCEPTED, SCRIPTS, VERSIONS, Case, comments, examples
 from tools.run import EXAMPLES, ROOT
 from tools.run import bayplan as command
@@ -355,6 +356,7 @@ workflows = bayplan.load("osmo.yaml", osmo_pool="pool.yaml#a")
 WRONG = SCRIPT + "bayplan.render(topology, workflows)\nbayplan.rendre\nbayplan.Options(schedular='kai')\n"
 
 
+@thorough
 def test_mypy_checks_programs_that_use_the_wheel(checkout: Path, tmp_path: Path) -> None:
     """py.typed and the public names are in the installed package."""
     installed = wheel(checkout, tmp_path)

@@ -22,6 +22,7 @@ import yaml
 
 from bayplan.cli import output_tree as tree
 from tools.clients import tool
+from tools.effort import thorough
 from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, bayplan
 
 MANIFEST = ROOT / ".pre-commit-hooks.yaml"
@@ -195,6 +196,7 @@ def test_a_new_workflow(repository: Repository) -> None:
     assert "manifests/two/20-jobset-two.yaml" in repository.committed()
 
 
+@thorough
 def test_a_changed_workflow(repository: Repository) -> None:
     repository.write("jobs/one.workflow.yaml", job("one").replace("train.py", "other.py"))
     repository.git("add", "jobs")
@@ -217,6 +219,7 @@ def test_a_deleted_workflow(repository: Repository) -> None:
     assert not [path for path in repository.committed() if "one" in path]
 
 
+@thorough
 def test_the_last_workflow_deleted(repository: Repository) -> None:
     repository.git("rm", "-q", "jobs/one.workflow.yaml")
     repository.refused()
@@ -225,6 +228,7 @@ def test_the_last_workflow_deleted(repository: Repository) -> None:
     assert repository.committed() == {".pre-commit-config.yaml", "bayplan.yaml", "hall.yaml"}
 
 
+@thorough
 def test_a_renamed_workflow(repository: Repository) -> None:
     repository.git("mv", "jobs/one.workflow.yaml", "jobs/uno.workflow.yaml")
     repository.commit()  # the file's name is in none of the manifests
@@ -238,6 +242,7 @@ def test_a_renamed_workflow(repository: Repository) -> None:
     assert not (repository.folder / "manifests/one").exists()
 
 
+@thorough
 def test_a_stale_output(repository: Repository) -> None:
     path = repository.folder / "manifests/one/20-jobset-one.yaml"
     right = path.read_text(encoding="utf-8")
@@ -249,6 +254,7 @@ def test_a_stale_output(repository: Repository) -> None:
     assert repository.git("status", "--porcelain") == ""
 
 
+@thorough
 def test_an_output_that_is_taken_out(repository: Repository) -> None:
     repository.write("bayplan.yaml", yaml.safe_dump({**PROJECT, "spec": {"topology": "hall.yaml", "outputs": []}}))
     repository.git("add", "-A")
@@ -257,6 +263,7 @@ def test_an_output_that_is_taken_out(repository: Repository) -> None:
     repository.commit()
 
 
+@thorough
 def test_a_changed_cluster(repository: Repository) -> None:
     hall = repository.folder / "hall.yaml"
     hall.write_text(hall.read_text(encoding="utf-8").replace("nvidia.com/gpu.clique", "example.com/rack"))
@@ -264,6 +271,7 @@ def test_a_changed_cluster(repository: Repository) -> None:
     assert [Path(path).name[:12] for path in listed(repository.refused(), "updated")] == ["18-podgroup-"]
 
 
+@thorough
 def test_the_check_hook_sees_a_changed_cluster(repository: Repository) -> None:
     """By the names of its project and topology, and in a run without the other hook."""
     (repository.folder / "hall.yaml").rename(repository.folder / "hall-topology.yaml")
@@ -280,6 +288,7 @@ def test_the_check_hook_sees_a_changed_cluster(repository: Repository) -> None:
     assert "jobs/one.workflow.yaml:13:29: error[P5" in done.stdout
 
 
+@thorough
 def test_the_check_hook_without_a_project(repository: Repository) -> None:
     """A changed topology is checked with the workflows beside it."""
     for name in ("bayplan.yaml", "volcano.yaml", tree.INDEX, "manifests"):
@@ -311,6 +320,7 @@ spec:
 """
 
 
+@thorough
 @pytest.mark.parametrize("project", [True, False], ids=["project", "no project"])
 def test_the_check_hook_sees_a_changed_table(repository: Repository, project: bool) -> None:
     """A commit of only the file that a matrix reads."""
@@ -345,6 +355,7 @@ def test_the_lint_hook(repository: Repository) -> None:
     assert re.search(r"bayplan lint\.+Passed", repository.commit())
 
 
+@thorough
 def test_what_has_nothing_to_do_with_it_passes(repository: Repository) -> None:
     repository.write("notes.md", "notes\n")
     repository.git("add", "-A")
@@ -353,6 +364,7 @@ def test_what_has_nothing_to_do_with_it_passes(repository: Repository) -> None:
     assert re.search(r"bayplan check\.+.*Skipped", said)
 
 
+@thorough
 def test_what_is_not_staged_is_not_looked_at(repository: Repository) -> None:
     edited = job("one").replace("train.py", "later.py")
     repository.write("jobs/one.workflow.yaml", edited)
@@ -363,6 +375,7 @@ def test_what_is_not_staged_is_not_looked_at(repository: Repository) -> None:
     assert "later.py" not in repository.git("show", "HEAD:volcano.yaml")
 
 
+@thorough
 def test_a_broken_workflow_is_told_at_its_place(repository: Repository) -> None:
     repository.write("jobs/one.workflow.yaml", job("one").replace("replicas: 16", "replicas: 60"))
     repository.git("add", "-A")
@@ -371,6 +384,7 @@ def test_a_broken_workflow_is_told_at_its_place(repository: Repository) -> None:
     assert listed(said, "updated") == []
 
 
+@thorough
 def test_the_check_hook_sees_all_workflows_in_one_run(repository: Repository) -> None:
     repository.write("jobs/again.workflow.yaml", job("one"))
     repository.git("add", "-A")
@@ -392,6 +406,7 @@ def test_a_ci_run_shows_the_difference_and_writes_nothing(repository: Repository
     assert repository.git("diff", "--name-only") == ""
 
 
+@thorough
 def test_a_project_in_a_folder_of_the_repository(repository: Repository) -> None:
     repository.git("rm", "-q", "-r", "manifests", "volcano.yaml", tree.INDEX, "jobs/one.workflow.yaml")
     for name in ("bayplan.yaml", "hall.yaml"):
@@ -404,6 +419,7 @@ def test_a_project_in_a_folder_of_the_repository(repository: Repository) -> None
     assert "training/manifests/one/20-jobset-one.yaml" in repository.committed()
 
 
+@thorough
 def test_a_merge_that_conflicts_in_generated_files(repository: Repository) -> None:
     for branch, name in (("left", "two"), ("right", "three")):
         repository.git("checkout", "-q", "-b", branch, "main")
@@ -456,6 +472,7 @@ def hook_repository(folder: Path, env: Mapping[str, str]) -> dict[str, Any]:
     return {"repo": str(folder), "rev": "v0", "hooks": [{"id": each} for each in OWN]}
 
 
+@thorough
 def test_pre_commit_installs_the_repository_and_runs_it(tmp_path: Path) -> None:
     env = {**environment(tmp_path), **borrowed(tmp_path / "borrowed")}
     repository = Repository(tmp_path / "repository", env)

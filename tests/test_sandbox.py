@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from test_gitops import CHARTS, CONFIG, JOB, launch
 from test_kustomize import function, kustomization
 from tools.clients import tool
 from tools.docs import prepare
+from tools.effort import sample
 from tools.imports import tree as syntax_tree
 from tools.kustomize import build, call, install
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan
@@ -152,8 +154,7 @@ def resource_list(config: dict[str, Any] = FUNCTION, **annotations: str) -> str:
     return yaml.safe_dump({**kind, "items": [workflow], "functionConfig": config})
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("door", "path"), sample(list(product(DOORS, PATHS)), 1))
 def test_a_file_outside_is_not_read(door: str, path: str, place: Place) -> None:
     name = PATHS[path].format(outside=place.outside)
     words = DOORS[door].format(name).split()

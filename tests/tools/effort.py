@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
+import pytest
+
 Item = TypeVar("Item")
 
 LONG = os.environ.get("BAYPLAN_LONG") == "1"
@@ -18,6 +20,10 @@ FEWEST = 6
 
 SPARSER = 4
 """A sample of a list has one in so many of the items that the test names."""
+
+
+thorough = pytest.mark.skipif(not LONG, reason="takes BAYPLAN_LONG=1")
+"""A test whose like runs by default."""
 
 
 def tries(count: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -45,23 +46,21 @@ def imports() -> tuple[Import, ...]:
     return tuple(_imports())
 
 
+STATEMENT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]+)|import[ \t]+([^\n#]+))", re.MULTILINE
+)
+"""An import at the start of a line: a module with names, or modules. The product has no relative imports."""
+
+
 def _imports() -> Iterator[Import]:
     for name, path in sources().items():
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Import):
-                yield from (Import(name, alias.name, node.lineno) for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = absolute(name, path, node)
-                yield from (Import(name, resolve(base, alias.name), node.lineno) for alias in node.names)
-
-
-def absolute(name: str, path: Path, node: ast.ImportFrom) -> str:
-    """The module that a `from` statement names, relative forms resolved."""
-    if not node.level:
-        return node.module or ""
-    package = ["bayplan", *name.split(".")] if name else ["bayplan"]
-    up = node.level - (path.name == "__init__.py")
-    return ".".join([*package[: len(package) - up], *([node.module] if node.module else [])])
+        text = path.read_text(encoding="utf-8")
+        for found in STATEMENT.finditer(text):
+            base, names, modules = found.groups()
+            line = text.count("\n", 0, found.start()) + 1
+            words = [each.split(" as ")[0].strip() for each in (names or modules).strip("()").split(",")]
+            for word in filter(None, words):
+                yield Import(name, resolve(base, word) if base else word, line)
 
 
 def resolve(base: str, name: str) -> str:

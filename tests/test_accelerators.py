@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from bayplan import accelerators as mig
@@ -25,6 +24,7 @@ from bayplan.pipeline import LintRequest
 from bayplan.text import document
 from judges import UPSTREAM
 from tools import accelerator_matrix
+from tools.data import parse_all
 
 EXAMPLES = UPSTREAM / "examples" / "hami"
 VENDORS = sorted({row.vendor for row in HAMI})
@@ -55,7 +55,7 @@ def test_upstreams_names_are_known() -> None:
     """Every extended resource of its examples but the old ones, and MIG slices, which a plain device plugin offers."""
     limits: set[str] = set()
     for path in sorted(EXAMPLES.glob("*.yaml")):
-        for each in filter(None, yaml.safe_load_all(path.read_text(encoding="utf-8"))):
+        for each in filter(None, parse_all(path.read_text(encoding="utf-8"))):
             for _, pod in pod_templates(each):
                 limits |= {
                     name for one in pod["spec"]["containers"] for name in one["resources"]["limits"] if "/" in name

@@ -17,6 +17,7 @@ import pytest
 import bayplan
 from bayplan.backends import BACKENDS
 from test_packaging import checkout, run, wheel
+from tools.data import parse_all
 from tools.effort import thorough
 from tools.golden import ACCEPTED, SCRIPTS, VERSIONS, Case, comments, examples
 from tools.run import EXAMPLES, ROOT
@@ -194,10 +195,9 @@ def test_plans_of_manifests_are_those_of_the_command_line(tmp_path: Path, monkey
 
 
 def test_objects_and_files_are_those_of_the_text() -> None:
-    import yaml
 
     made = bayplan.render(bayplan.load(PRETRAIN / "workflow.yaml"), bayplan.load_topology(PRETRAIN / "topology.yaml"))
-    assert list(made.objects) == list(yaml.safe_load_all(made.text))
+    assert list(made.objects) == list(parse_all(made.text))
     assert "".join(f"---\n{text}" for text in made.files.values()) in (made.text, f"---\n{made.text}")
 
 

@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
@@ -26,6 +25,7 @@ import test_cases
 from bayplan import __version__
 from tools import argocd, cases, golden
 from tools.clients import tool
+from tools.data import parse, parse_all
 from tools.effort import LONG
 from tools.locks import pins
 from tools.run import EXAMPLES, PRETRAIN, RENDER_64, ROOT, environment, rendered
@@ -184,12 +184,12 @@ def test_the_sandbox_in_an_empty_root(root: Path) -> None:
 
 def test_a_function_in_an_empty_root(root: Path) -> None:
     kind = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ExpandWorkflows", "metadata": {"name": "expand"}}
-    workflow = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text(encoding="utf-8"))
+    workflow = parse((PRETRAIN / "workflow.yaml").read_text(encoding="utf-8"))
     config = {**kind, "spec": {"topology": "topology.yaml"}}
     whole = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [workflow]}
     done = alone(root, "/bayplan-krm", stdin=json.dumps({**whole, "functionConfig": config}))
     assert done.returncode == 0, done.stderr
-    assert {"JobSet", "PodGroup"} <= {each["kind"] for each in yaml.safe_load(done.stdout)["items"]}
+    assert {"JobSet", "PodGroup"} <= {each["kind"] for each in parse(done.stdout)["items"]}
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +277,7 @@ class TestImage:
                 failed = argocd.manifests(repository, "jobs", {}, env)
         hall = str(PRETRAIN / "topology.yaml")
         assert made.error == ""
-        assert made.objects == [*yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
+        assert made.objects == [*parse_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
         assert "./pretrain.workflow.yaml:13:29: error[P5" in failed.error
 
     def test_crane_accepts_it(self, files: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.model.backend import Backend
+from tools.data import parse_all
 from tools.run import PRETRAIN, ROOT, environment
 
 SECTION = "## Add a backend in one file\n"
@@ -33,8 +33,9 @@ def steps() -> list[tuple[str, str]]:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project after the recipe."""
     made = tmp_path_factory.mktemp("copy")
-    for folder in ("generator", "schemas", "tests", "examples", "golden"):
-        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("cases", "go"))
+    for folder in ("generator", "schemas", "tests", "examples"):
+        shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("cases", "corpus", "go"))
+    (made / "golden").symlink_to(ROOT / "golden")
     for file in ("pyproject.toml", "hatch_build.py"):
         shutil.copy(ROOT / file, made)
     (new, text), (table, line) = steps()
@@ -66,7 +67,7 @@ def test_the_new_backend_renders_the_shipped_example(copy: Path) -> None:
     result = run(copy, "bayplan", *RENDER, "-v")
     assert result.returncode == 0, result.stderr
     assert "F689" in result.stderr
-    documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(result.stdout) if each]
+    documents: list[dict[str, Any]] = [each for each in parse_all(result.stdout) if each]
     kinds = [each["kind"] for each in documents]
     assert (kinds[0], kinds.count("PodGroup"), kinds.count("ComputeDomain"), kinds[-1]) == ("Topology", 1, 4, "JobSet")
     group = next(each for each in documents if each["kind"] == "PodGroup")

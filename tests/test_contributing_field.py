@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tools.data import parse, parse_all
 from tools.run import PRETRAIN, ROOT, environment
 
 SECTION = "## Add a field of Workflow\n"
@@ -50,7 +51,7 @@ def bayplan(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def workflow(folder: Path, file: Any) -> str:
     """A file of the example whose podSets all write their last words to a file."""
-    data = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text("utf-8"))
+    data = parse((PRETRAIN / "workflow.yaml").read_text("utf-8"))
     data["spec"].setdefault("defaults", {})["terminationMessagePath"] = file
     (folder / "workflow.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
     return str(folder / "workflow.yaml")
@@ -78,13 +79,13 @@ def test_the_new_field_is_checked(copy: Path, tmp_path: Path) -> None:
 
 
 def test_the_new_field_is_read_and_written(copy: Path, tmp_path: Path) -> None:
-    imported = yaml.safe_load(bayplan(copy, "import", workflow(tmp_path, "/tmp/error")).stdout)
+    imported = parse(bayplan(copy, "import", workflow(tmp_path, "/tmp/error")).stdout)
     (group,) = imported["spec"]["gangs"][0]["groups"]
     assert [pods["terminationMessagePath"] for pods in group["podSets"]] == ["/tmp/error"]
 
 
 def test_the_new_field_is_lowered(copy: Path, tmp_path: Path) -> None:
     printed = bayplan(copy, "render", workflow(tmp_path, "/tmp/error"), "-t", f"{PRETRAIN}/topology.yaml").stdout
-    *_, jobset = yaml.safe_load_all(printed)
+    *_, jobset = parse_all(printed)
     pods = [each["template"]["spec"]["template"]["spec"] for each in jobset["spec"]["replicatedJobs"]]
     assert {container["terminationMessagePath"] for each in pods for container in each["containers"]} == {"/tmp/error"}

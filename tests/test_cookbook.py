@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from support import run as compiled
 from support import workflow
 from tools.cookbook import JOBS, LAUNCHERS, missing, play
+from tools.data import parse_all
 from tools.pod_runner import Image, Report, Scene, lacking, run
 
 MISSING, LACKING = missing(), lacking()
@@ -53,7 +53,7 @@ def test_rays_head_waits_for_the_worker_and_the_worker_for_the_head(tmp_path: Pa
 
 def scene(folder: Path, text: str, **changes: Any) -> Report:
     """Run documents with images that have only what the machine has."""
-    documents = [each for each in yaml.safe_load_all(text) if each]
+    documents = [each for each in parse_all(text) if each]
     return run(Scene(documents, {"": Image()}, **{"seconds": 60, **changes}), folder)
 
 

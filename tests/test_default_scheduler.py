@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import support
+from tools.data import parse
 from tools.effort import seeds
 
 Labels = Mapping[str, str]
@@ -74,7 +75,7 @@ def schedule(pods: Sequence[support.Pod], nodes: Sequence[Labels], seed: int) ->
 
 def cluster(unique: str) -> tuple[dict[str, Any], list[Labels]]:
     """Two spines of four racks of 18 nodes; the racks of both may be called alike."""
-    topology = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology = parse(yaml.safe_dump(support.TOPOLOGY))
     pool = topology["spec"]["pools"][0]
     pool["levels"][1] = {"name": "rack", "label": "example.com/rack", "unique": unique}
     nodes = []

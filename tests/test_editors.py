@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.cli.commands import SCHEMAS
+from tools.data import parse
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan
 
 SETTINGS = {"schemaStore": {"enable": False}, "validate": True, "completion": True, "hover": True}
@@ -127,7 +127,7 @@ def test_every_file_names_a_schema_that_is_there(folder: Path) -> None:
         named = MODELINE.match(file.read_text(encoding="utf-8"))
         assert named
         schema = json.loads((file.parent / named[1]).read_text(encoding="utf-8"))
-        assert schema["title"].replace(" ", "") == yaml.safe_load(file.read_text(encoding="utf-8"))["kind"]
+        assert schema["title"].replace(" ", "") == parse(file.read_text(encoding="utf-8"))["kind"]
 
 
 def test_a_file_outside_of_a_project_with_schemas_has_no_such_line(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from bayplan.text.document import Document
 from bayplan.topologies.fabric_managers import ibnetdiscover, netq, nmx, ufm
 from fabric_texts import Hall, hall
 from judges import UPSTREAM
+from tools.data import parse
 from topology_files import imported
 
 COVERS = {
@@ -311,7 +311,7 @@ def test_the_domains_of_nmx_stay_where_a_spine_holds_the_same_nodes() -> None:
     nodes = [host for unit in fabric.units for host in unit]
     trays = [{"Name": host, "DomainUUID": f"d{n // 4}", "Health": "HEALTHY"} for n, host in enumerate(nodes)]
     said = imported(("netq.json", json.dumps(fabric_texts.netq(fabric))), ("nmx.json", json.dumps(trays)))
-    (pool,) = yaml.safe_load(said.out)["spec"]["pools"]
+    (pool,) = parse(said.out)["spec"]["pools"]
     assert [level.get("nvlink") for level in pool["levels"]] == [True, None]
     assert [each["nvlinkDomain"] for each in pool["domains"]] == ["d0", "d0", "d1", "d1"]
 

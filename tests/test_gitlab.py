@@ -19,11 +19,12 @@ import pytest
 import yaml
 
 from tools.clients import tool
+from tools.data import parse
 from tools.run import PRETRAIN, ROOT
 
 TEMPLATE = ROOT / "templates" / "bayplan.yml"
 HEADER, BODY = TEMPLATE.read_text(encoding="utf-8").split("\n---\n")
-INPUTS: dict[str, dict[str, str]] = yaml.safe_load(HEADER)["spec"]["inputs"]
+INPUTS: dict[str, dict[str, str]] = parse(HEADER)["spec"]["inputs"]
 JOB = (PRETRAIN / "workflow.yaml").read_text(encoding="utf-8")
 PROJECT = """\
 apiVersion: bayplan.dev/v1alpha1
@@ -77,7 +78,7 @@ def by_shell(folder: Path, inputs: dict[str, str]) -> subprocess.CompletedProces
     """The script of the job, in the shell of a small image."""
     values = {name: inputs.get(name, str(each["default"])) for name, each in INPUTS.items()}
     text = re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda found: values[found[1]], BODY)
-    ((_, job),) = yaml.safe_load(text).items()
+    ((_, job),) = parse(text).items()
     script = "\n".join(job["script"])
     return run([shutil.which("dash") or "sh", "-e", "-c", script], folder, job["variables"])
 
@@ -135,10 +136,10 @@ class TestJob:
 
 
 def test_no_input_is_part_of_a_script() -> None:
-    assert "$[[" not in "\n".join(yaml.safe_load(BODY)["$[[ inputs.job ]]"]["script"])
+    assert "$[[" not in "\n".join(parse(BODY)["$[[ inputs.job ]]"]["script"])
     assert set(re.findall(r"inputs\.(\w+)", BODY)) == set(INPUTS)
 
 
 def test_the_script_of_the_job_is_sound(tmp_path: Path) -> None:
-    script = "\n".join(yaml.safe_load(BODY)["$[[ inputs.job ]]"]["script"])
+    script = "\n".join(parse(BODY)["$[[ inputs.job ]]"]["script"])
     assert run([tool("bash"), "-n", "-c", script], tmp_path, {}).stdout == ""

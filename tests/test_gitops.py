@@ -26,12 +26,13 @@ from bayplan.cli.run import run
 from tools import argocd
 from tools.charts import FOUR_PODS
 from tools.clients import output, tool
+from tools.data import parse, parse_all
 from tools.docs import prepare
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, rendered
 
 ARGOCD = ROOT / "argocd-plugin"
-CONFIG = yaml.safe_load((ARGOCD / "plugin.yaml").read_text(encoding="utf-8"))
-CHARTS = yaml.safe_load((ARGOCD / "helm-plugin.yaml").read_text(encoding="utf-8"))
+CONFIG = parse((ARGOCD / "plugin.yaml").read_text(encoding="utf-8"))
+CHARTS = parse((ARGOCD / "helm-plugin.yaml").read_text(encoding="utf-8"))
 SPEC = {
     "version": str,
     "init": {"command": list, "args": list},
@@ -129,7 +130,7 @@ class TestPlugin:
         (application / "other.yaml").write_text((PRETRAIN / "topology.yaml").read_text().replace("hall-1", "hall-2"))
         done = self.generate(application, SCHEDULER="kueue", NAMESPACE="lab", TOPOLOGY="other.yaml")
         assert done.returncode == 0, done.stderr
-        objects = list(yaml.safe_load_all(done.stdout))
+        objects = list(parse_all(done.stdout))
         assert {each["metadata"].get("namespace") for each in objects} == {"lab"}
         assert "kueue.x-k8s.io/queue-name" in objects[-1]["metadata"]["labels"]
         assert "SCHEDULER" in (ARGOCD / "application.yaml").read_text()
@@ -158,13 +159,13 @@ class TestPlugin:
         assert not fnmatch.fnmatch("values.yaml", pattern)
 
     def test_the_application_sets_what_the_command_reads(self) -> None:
-        (application,) = yaml.safe_load_all((ARGOCD / "application.yaml").read_text())
+        (application,) = parse_all((ARGOCD / "application.yaml").read_text())
         plugin = application["spec"]["source"]["plugin"]
         assert plugin["name"] == CONFIG["metadata"]["name"]
         assert {each["name"] for each in plugin["env"]} <= {*GIVEN}
 
     def test_the_sidecar_has_what_its_image_and_argo_cd_want(self) -> None:
-        pod = yaml.safe_load((ARGOCD / "sidecar.yaml").read_text())["spec"]["template"]["spec"]
+        pod = parse((ARGOCD / "sidecar.yaml").read_text())["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         assert container["command"] == ["/var/run/argocd/argocd-cmp-server"]
         mounted = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
@@ -211,11 +212,9 @@ class TestArgoCD:
             }
             other = argocd.manifests(application.parents[1], "team/jobs", chosen, env)
         assert (made.type, made.error) == ("Plugin", "")
-        assert made.objects == [*yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
+        assert made.objects == [*parse_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall))]
         words = ("-s", "kueue", "-n", "lab")
-        assert other.objects == [
-            *yaml.safe_load_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall, *words))
-        ]
+        assert other.objects == [*parse_all(rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", hall, *words))]
 
     def test_it_shows_an_error_of_bayplan(self, application: Path, env: dict[str, str]) -> None:
         text = (PRETRAIN / "workflow.yaml").read_text().replace("replicas: 16", "replicas: 60")
@@ -253,7 +252,7 @@ class TestArgoCD:
             assert (made.type, made.error) == ("Kustomize", "")
             words = [tool("kustomize"), "build", *options.split(), str(root / path)]
             built = subprocess.run(words, env=env, capture_output=True, encoding="utf-8", check=True).stdout
-            assert made.objects == [*yaml.safe_load_all(built)]
+            assert made.objects == [*parse_all(built)]
             assert argocd.manifests(root, path, {}, env).objects == []
 
 
@@ -268,7 +267,7 @@ def test_the_patch_of_the_repo_server(tmp_path: Path) -> None:
     (tmp_path / "server.yaml").write_text(json.dumps(server))
     shutil.copy(ARGOCD / "repo-server.yaml", tmp_path)
     (tmp_path / "kustomization.yaml").write_text("resources: [server.yaml]\npatches: [{path: repo-server.yaml}]\n")
-    built = yaml.safe_load(output(tool("kubectl"), "kustomize", ".", cwd=tmp_path))["spec"]["template"]["spec"]
+    built = parse(output(tool("kubectl"), "kustomize", ".", cwd=tmp_path))["spec"]["template"]["spec"]
     (container,), (first,) = built["containers"], built["initContainers"]
     assert container["image"] == "argocd"
     mounts = [each for one in (container, first) for each in one["volumeMounts"]]
@@ -305,12 +304,12 @@ class TestChartsPlugin:
     def test_a_chart_that_nobody_asks_for_passes(self, application: Path) -> None:
         done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
         assert done.returncode == 0, done.stderr
-        assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["Job"]
+        assert [each["kind"] for each in parse_all(done.stdout)] == ["Job"]
 
     def test_the_projects_policy_places(self, application: Path) -> None:
         done = launch(CHARTS, application, VALUES="mine.yaml")
         assert done.returncode == 0, done.stderr
-        objects = [*yaml.safe_load_all(done.stdout)]
+        objects = [*parse_all(done.stdout)]
         assert {each["kind"] for each in objects} == {"ComputeDomain", "Job", "PodGroup"}
         assert {each["metadata"].get("namespace") for each in objects} == {"elsewhere"}
 
@@ -318,7 +317,7 @@ class TestChartsPlugin:
         """Its rules may match nothing in this chart, because bayplan.yaml names the policy for all charts."""
         done = launch(CHARTS, application, STRICT="1")
         assert (done.returncode, done.stderr) == (0, "1 info hidden; -v shows it\n")
-        assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["Job"]
+        assert [each["kind"] for each in parse_all(done.stdout)] == ["Job"]
 
     def test_a_chart_that_fails_is_no_empty_one(self, application: Path) -> None:
         (application / "templates" / "job.yaml").write_text("{{ fail `no` }}")
@@ -340,7 +339,7 @@ class TestChartsPlugin:
         for _ in range(2):
             done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
             assert done.returncode == 0, done.stderr
-            names = {each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)}
+            names = {each["metadata"]["name"] for each in parse_all(done.stdout)}
             assert "v1.34.1" in names
 
     def test_the_sidecar_is_that_of_the_other(self, application: Path) -> None:
@@ -362,8 +361,8 @@ def test_folders_of_manifests_are_what_flux_builds(tmp_path: Path) -> None:
         path = project / name
         files = sorted(path.rglob("*.yaml"))
         output(tool("kustomize"), "create", "--autodetect", "--recursive", cwd=path)
-        built = [*yaml.safe_load_all(output(tool("kustomize"), "build", ".", cwd=path))]
-        made = [yaml.safe_load(each.read_text()) for each in files]
+        built = [*parse_all(output(tool("kustomize"), "build", ".", cwd=path))]
+        made = [parse(each.read_text()) for each in files]
         assert sorted(built, key=identity) == sorted(made, key=identity)
     assert run(["generate", str(project)]) == 0, "a kustomization.yaml beside them stays"
     assert (path / "kustomization.yaml").exists()
@@ -378,12 +377,12 @@ def test_flux_substitutes_nothing_in_manifests_with_the_label(tmp_path: Path) ->
     assert "${TORCHX_RANK0_HOST:=localhost}" in manifests
     (tmp_path / "job.yaml").write_text(manifests)
     (tmp_path / "kustomization.yaml").write_text("resources: [job.yaml]\n" + label)
-    built = [*yaml.safe_load_all(output(tool("kustomize"), "build", ".", cwd=tmp_path))]
+    built = [*parse_all(output(tool("kustomize"), "build", ".", cwd=tmp_path))]
     for each in built:
         assert each["metadata"]["labels"].pop("kustomize.toolkit.fluxcd.io/substitute") == "disabled"
         if not each["metadata"]["labels"]:
             del each["metadata"]["labels"]
-    assert sorted(built, key=identity) == sorted(yaml.safe_load_all(manifests), key=identity)
+    assert sorted(built, key=identity) == sorted(parse_all(manifests), key=identity)
 
 
 def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
@@ -392,11 +391,11 @@ def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "pre_commit", "validate-config", str(tmp_path / "config.yaml")]
     env = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path)}
     assert subprocess.run(words, env=env, check=False).returncode == 0
-    there = {each["id"] for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
-    assert {each["id"] for each in yaml.safe_load(config)["repos"][0]["hooks"]} == there
+    there = {each["id"] for each in parse((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    assert {each["id"] for each in parse(config)["repos"][0]["hooks"]} == there
 
 
 @pytest.mark.parametrize("page", ["render-in-argo-cd.md", "sync-with-argo-cd.md", "sync-with-flux.md"])
 def test_every_block_is_yaml(page: str) -> None:
     for block in blocks(page):
-        assert all(isinstance(each, dict) for each in yaml.safe_load_all(block))
+        assert all(isinstance(each, dict) for each in parse_all(block))

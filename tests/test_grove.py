@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.augment import augment
 from bayplan.augment.reading import plans
@@ -17,6 +16,7 @@ from bayplan.model.plan import GangPlan, all_pods, walk
 from bayplan.text import document
 from bayplan.text.document import Document
 from support import TOPOLOGY as HALL
+from tools.data import parse
 
 TOPOLOGY = document.Document("topology.yaml", "", 0, HALL)
 POD = "{schedulerName: kai-scheduler, containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 4}}}]}"
@@ -59,7 +59,7 @@ NAMES = [level["name"] for level in HALL["spec"]["pools"][0]["levels"]][-2:]
 
 def objects(*texts: str) -> tuple[Object, ...]:
     """The objects of some texts."""
-    every = (yaml.safe_load(text.replace("LABEL0", LABELS[0]).replace("LABEL1", LABELS[1])) for text in texts)
+    every = (parse(text.replace("LABEL0", LABELS[0]).replace("LABEL1", LABELS[1])) for text in texts)
     return tuple(Object((f"manifest:{number}",), each) for number, each in enumerate(every))
 
 

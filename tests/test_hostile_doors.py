@@ -27,6 +27,7 @@ import yaml
 from bayplan.topologies import WRITTEN
 from test_hostile_text import JOB, TOPOLOGY, WORKFLOW
 from test_hostile_topologies import TEXTS
+from tools.data import parse
 from tools.effort import sample
 from tools.hostile import ACCEPTED, EVERY, LINE, changed, judged, pasted, places, ran, readable, same_for_all
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, environment
@@ -144,7 +145,7 @@ def test_a_workflow_of_another_format(form: str, scheduler: str, tmp_path: Path)
         texts = [(each, "") for each, _ in spans(text.partition("export")[0], seed)]
         texts = [(each + text[text.index("export") :], value) for each, value in texts]
     else:
-        texts = [(dumped(each), value) for each, value in cases(yaml.safe_load(text), seed)]
+        texts = [(dumped(each), value) for each, value in cases(parse(text), seed)]
     accepted = 0
     for number, (each, value) in enumerate(texts):
         (tmp_path / name).write_text(each, encoding="utf-8")
@@ -172,16 +173,16 @@ TRACES = {"internal.config.kubernetes.io/path": "a.yaml", "config.kubernetes.io/
 
 @pytest.mark.parametrize("kind", ["ExpandWorkflows", "PlaceWorkloads", "ValidateWorkloads"])
 def test_a_resource_list(kind: str, tmp_path: Path) -> None:
-    item = yaml.safe_load(JOB)
+    item = parse(JOB)
     item["metadata"]["annotations"] |= {"bayplan.dev/placement": "required=rack", "bayplan.dev/queue": "a"}
     if kind == "ExpandWorkflows":
-        item = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text("utf-8"))
+        item = parse((PRETRAIN / "workflow.yaml").read_text("utf-8"))
     item["metadata"].setdefault("annotations", {}).update(TRACES)
     given = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
         "items": [item],
-        "functionConfig": yaml.safe_load(CONFIGURATION.format(kind=kind, topology=f"{PRETRAIN}/topology.yaml")),
+        "functionConfig": parse(CONFIGURATION.format(kind=kind, topology=f"{PRETRAIN}/topology.yaml")),
     }
     for data, _ in cases(given, len(kind), [each for each in EVERY if len(each) < 1000]):
         done = bayplan("krm", stdin=dumped(data), cwd=tmp_path)
@@ -195,7 +196,7 @@ def test_a_resource_list_without_a_function(tmp_path: Path) -> None:
     given = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [item]}
     done = bayplan("krm", stdin=dumped(given))
     assert done.returncode == 1
-    assert [each["severity"] for each in yaml.safe_load(done.stdout)["results"]] == ["error"]
+    assert [each["severity"] for each in parse(done.stdout)["results"]] == ["error"]
 
 
 PROJECT = """\
@@ -222,7 +223,7 @@ def test_a_project(tmp_path: Path) -> None:
         shutil.copy(PRETRAIN / name, tmp_path)
     (tmp_path / "bayplan.yaml").write_text(PROJECT)
     assert "warning[O809]" in bayplan("generate", cwd=tmp_path).stderr
-    for data, _ in cases(yaml.safe_load(PROJECT), 0):
+    for data, _ in cases(parse(PROJECT), 0):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         (tmp_path / "bayplan.yaml").write_text(dumped(data))
         for options in ((), ("--check",)):
@@ -429,7 +430,7 @@ spec:
 @pytest.mark.parametrize("place", ["topology.yaml", "pods.json"])
 def test_a_picture_of_a_plan(place: str, tmp_path: Path) -> None:
     """The names of a cluster, and those of other tenants."""
-    plain = {"topology.yaml": yaml.safe_load(TOPOLOGY), "pods.json": OTHERS}
+    plain = {"topology.yaml": parse(TOPOLOGY), "pods.json": OTHERS}
     (tmp_path / "small.yaml").write_text(SMALL.replace("REPLICAS", "3"))
     (tmp_path / "large.yaml").write_text(SMALL.replace("REPLICAS", "99"))
     for name, data in plain.items():
@@ -462,7 +463,7 @@ def test_a_picture_of_a_plan(place: str, tmp_path: Path) -> None:
 
 def test_a_topology(tmp_path: Path) -> None:
     path = tmp_path / "topology.yaml"
-    for data, value in cases(yaml.safe_load(TOPOLOGY), 1, most=60):
+    for data, value in cases(parse(TOPOLOGY), 1, most=60):
         path.write_text(dumped(data))
         judged(bayplan("topology", "check", str(path)), tmp_path)
         pictured(path)
@@ -478,7 +479,7 @@ def test_a_topology(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["json", "github", "sarif", "gitlab"])
 def test_a_report_for_programs(form: str, tmp_path: Path) -> None:
-    for data, _ in cases(yaml.safe_load(WORKFLOW), len(form)):
+    for data, _ in cases(parse(WORKFLOW), len(form)):
         (tmp_path / "workflow.yaml").write_text(dumped(data))
         argv = ["check", "workflow.yaml", "-t", f"{PRETRAIN}/topology.yaml", "--diagnostics"]
         done = bayplan(*argv, form, cwd=tmp_path)

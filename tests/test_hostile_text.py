@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
+from tools.data import parse
 from tools.effort import sample
 from tools.hostile import ACCEPTED, HIDDEN, LINE, LINES, VALUES, changed, places, ran
 from tools.run import EXAMPLES, bayplan
@@ -109,8 +110,8 @@ def hostile(text: str, first: int) -> Iterator[tuple[Any, str]]:
 
 @pytest.mark.parametrize("container", ["pyxis", "none"])
 def test_a_workflow_on_slurm(container: str, tmp_path: Path) -> None:
-    text, topology = WORKFLOW.replace("CONTAINER", container), yaml.safe_load(TOPOLOGY)
-    whole = rendered(tmp_path, yaml.safe_load(text), topology, "-s", "slurm")
+    text, topology = WORKFLOW.replace("CONTAINER", container), parse(TOPOLOGY)
+    whole = rendered(tmp_path, parse(text), topology, "-s", "slurm")
     assert whole.returncode == 0, whole.stderr
     assert ran(whole.stdout, tmp_path / "0") > 1
     accepted = 0
@@ -137,8 +138,8 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack(name: str, value: str, tmp_path: Path) -> None:
     """Lines in a text of several lines stay data; lines in a comment and NUL characters are refused."""
-    text, topology = WORKFLOW.replace("CONTAINER", "pyxis"), yaml.safe_load(TOPOLOGY)
-    data = changed(yaml.safe_load(text), ["spec", "gangs", 1, *ATTACKS[name]], value)
+    text, topology = WORKFLOW.replace("CONTAINER", "pyxis"), parse(TOPOLOGY)
+    data = changed(parse(text), ["spec", "gangs", 1, *ATTACKS[name]], value)
     done = rendered(tmp_path, data, topology, "-s", "slurm")
     refused = "S206" if name == "comment" else "W345" if value == HIDDEN else ""
     assert f"error[{refused}]" in done.stderr if refused else done.returncode == 0
@@ -156,8 +157,8 @@ def test_an_attack_by_osmo(tmp_path: Path) -> None:
 
 
 def test_a_topology_on_slurm(tmp_path: Path) -> None:
-    workflow = yaml.safe_load(WORKFLOW.replace("CONTAINER", "pyxis"))
-    whole = rendered(tmp_path, workflow, yaml.safe_load(TOPOLOGY), "--cluster-objects", "-o", f"{tmp_path}/out/")
+    workflow = parse(WORKFLOW.replace("CONTAINER", "pyxis"))
+    whole = rendered(tmp_path, workflow, parse(TOPOLOGY), "--cluster-objects", "-o", f"{tmp_path}/out/")
     assert whole.returncode == 0, whole.stderr
     for number, (data, value) in enumerate(hostile(TOPOLOGY, 0), 1):
         done = rendered(tmp_path, workflow, data, "-s", "slurm")
@@ -194,7 +195,7 @@ def one_line(data: Any) -> None:
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS.keys() - {"slurm"}))
 def test_a_workflow_on_kubernetes(backend: str, tmp_path: Path) -> None:
-    topology = yaml.safe_load((EXAMPLES / "pretrain" / "topology.yaml").read_text("utf-8"))
+    topology = parse((EXAMPLES / "pretrain" / "topology.yaml").read_text("utf-8"))
     text = WORKFLOW.replace("CONTAINER", "pyxis").replace("    dependsOn: [data]\n", "")
     number = sorted(BACKENDS).index(backend)
     for data, _ in hostile(text, number):
@@ -233,7 +234,7 @@ def test_what_post_render_reads(which: str, tmp_path: Path) -> None:
     """bayplan does not change what others wrote, so that only what it adds must be one line."""
     texts = {"policy": POLICY, "job": JOB}
     for data, _ in hostile(texts[which], 3):
-        given = {**{name: yaml.safe_load(text) for name, text in texts.items()}, which: data}
+        given = {**{name: parse(text) for name, text in texts.items()}, which: data}
         (tmp_path / "policy.yaml").write_text(yaml.dump(given["policy"], allow_unicode=False))
         options = ("-t", str(EXAMPLES / "pretrain" / "topology.yaml"), "--policy", str(tmp_path / "policy.yaml"))
         job = yaml.dump(given["job"], allow_unicode=False)

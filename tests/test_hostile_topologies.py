@@ -18,6 +18,7 @@ from bayplan.cli.run import run
 from bayplan.topologies import FROM as WORDS
 from judges import UPSTREAM
 from one_cluster import hall, hyper_nodes, native_text, sources
+from tools.data import parse_all
 from tools.effort import examples, sample
 from topology_files import Said, imported
 
@@ -259,7 +260,7 @@ def test_data_with_something_else_in_a_place(name: str, draw: st.DataObject) -> 
 @loose
 @given(draw=st.data())
 def test_documents_with_something_else_in_a_place(name: str, draw: st.DataObject) -> None:
-    documents = list(yaml.safe_load_all(TEXTS[name]))
+    documents = list(parse_all(TEXTS[name]))
     for _ in range(draw.draw(st.integers(1, 3))):
         documents = changed(documents, draw)
         documents = documents if isinstance(documents, list) else [documents]
@@ -267,7 +268,7 @@ def test_documents_with_something_else_in_a_place(name: str, draw: st.DataObject
 
 
 def test_flavors_with_something_else_for_a_toleration() -> None:
-    documents = list(yaml.safe_load_all(TEXTS["kueue-with-nodes"]))
+    documents = list(parse_all(TEXTS["kueue-with-nodes"]))
     (flavor,) = [each for each in documents if each["kind"] == "ResourceFlavor"]
     for key, wrong in [("tolerations", ["x"]), ("nodeTaints", [1.5]), ("nodeLabels", ["x"]), ("nodeLabels", {"a": 1})]:
         other = {**flavor, "spec": {**flavor["spec"], key: wrong}}

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from judges import UPSTREAM, judge_all
+from tools.data import parse
 from tools.intent_judges import calls
 from tools.run import ROOT, bayplan
 
@@ -148,7 +149,7 @@ def test_sweeps_have_the_same_trials_everywhere() -> None:
         found = [re.findall(r"(?:lr|LR|decay|DECAY)=([\w.-]+)", " ".join(each)) for each in words]
         return {(lr, decay) for lr, decay in found}
 
-    (gang,) = yaml.safe_load((FOLDER / "sweep" / "bayplan.yaml").read_text("utf-8"))["spec"]["gangs"]
+    (gang,) = parse((FOLDER / "sweep" / "bayplan.yaml").read_text("utf-8"))["spec"]["gangs"]
     ours = {(str(lr), str(decay)) for lr in gang["matrix"]["LR"] for decay in gang["matrix"]["DECAY"]}
     assert len(ours) == the_job("sweep").gpus
     for system, program in (("skypilot", "sky"), ("dstack", "dstack"), ("torchx", "torchx")):

@@ -31,6 +31,7 @@ from one_cluster import (
 )
 from test_cases import code_of
 from tools.cases import CASES, NAMES
+from tools.data import parse
 from topology_files import exported, found_in, imported
 from topology_files import topology as read
 
@@ -128,7 +129,7 @@ def cliques(*changes: tuple[int, str | None]) -> tuple[tuple[str, str], ...]:
 
 def native(change: Callable[[dict[str, Any]], None]) -> tuple[tuple[str, str], ...]:
     """The file of ours with a change to its one pool."""
-    data = yaml.safe_load(native_text())
+    data = parse(native_text())
     data["spec"]["accelerators"] = {"gb200": {"vendor": "nvidia"}}
     pool = data["spec"]["pools"][0]
     pool["node"] = {"accelerator": "gb200", "count": 4}

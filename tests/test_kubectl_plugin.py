@@ -18,10 +18,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import yaml
 
 from bayplan import __version__
 from tools.clients import tool
+from tools.data import parse
 from tools.run import PRETRAIN, ROOT, bayplan
 
 SCRIPTS = ("kubectl-bayplan", "kubectl_complete-bayplan")
@@ -94,7 +94,7 @@ def make(folder: Path, url: str) -> str:
 def test_the_manifest_names_the_archives(release: Path) -> None:
     url = "https://git.example.com/tools/bayplan/releases/download/v0.1.0"
     text = make(release, url)
-    spec = yaml.safe_load(text)["spec"]
+    spec = parse(text)["spec"]
     assert (spec["version"], spec["homepage"]) == (f"v{__version__}", "https://git.example.com/tools/bayplan")
     assert [each["selector"]["matchLabels"]["arch"] for each in spec["platforms"]] == ["amd64", "arm64"]
     for each in spec["platforms"]:

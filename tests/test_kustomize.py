@@ -17,6 +17,7 @@ import yaml
 
 from tools import name_references
 from tools.clients import tool
+from tools.data import parse
 from tools.kustomize import FLAGS, OVERLAYS, PLUGIN, build, call, install, objects
 from tools.references import dangling, twice
 from tools.run import EXAMPLES
@@ -154,7 +155,7 @@ def test_kubectl_builds_the_same_with_plugins(
     shutil.copytree(PLUGIN, tmp_path / "plugin")
     (tmp_path / ".git").mkdir()
     config = tmp_path / "plugin" / "example" / what / "function" / f"{what}.yaml"
-    data = yaml.safe_load(config.read_text(encoding="utf-8"))
+    data = parse(config.read_text(encoding="utf-8"))
     del data["metadata"]["annotations"]
     config.write_text(yaml.safe_dump(data), encoding="utf-8")
     folder = tmp_path / "plugin" / "example" / what / "overlays" / overlay
@@ -168,7 +169,7 @@ def test_the_fields_that_hold_names_are_what_the_table_makes() -> None:
 
 def generator(**more: Any) -> str:
     """A Workflow as a generator's configuration."""
-    data = yaml.safe_load((EXAMPLES / "bare-pods" / "workflow.yaml").read_text(encoding="utf-8"))
+    data = parse((EXAMPLES / "bare-pods" / "workflow.yaml").read_text(encoding="utf-8"))
     return yaml.safe_dump({**data, **more})
 
 
@@ -225,7 +226,7 @@ def copied(folder: Path) -> Path:
 def added(folder: Path, **keys: Any) -> None:
     """Changes a kustomization."""
     path = folder / "kustomization.yaml"
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = parse(path.read_text(encoding="utf-8"))
     path.write_text(yaml.safe_dump({**data, **keys}), encoding="utf-8")
 
 
@@ -342,7 +343,7 @@ def test_fn_run_keeps_the_results(programs: Path, tmp_path: Path) -> None:
     (folder / "workflow.yaml").write_text(sound.replace("required: rack", "required: rock"), encoding="utf-8")
     command = (tool("kustomize"), "fn", "run", ".", "--enable-exec", "--results-dir", str(kept))
     assert call(programs, *command, cwd=folder).returncode == 1
-    (result,) = yaml.safe_load((kept / "results-0.yaml").read_text(encoding="utf-8"))
+    (result,) = parse((kept / "results-0.yaml").read_text(encoding="utf-8"))
     assert result["severity"] == "error"
     assert (result["file"], result["tags"]["line"]) == ({"path": "workflow.yaml"}, "13")
     (folder / "workflow.yaml").write_text(sound, encoding="utf-8")

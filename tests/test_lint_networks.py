@@ -17,6 +17,7 @@ from bayplan.text import document
 from judges import UPSTREAM
 from support import TOPOLOGY
 from test_lint import WILD, changed, places
+from tools.data import parse
 
 COVERS = {
     "M840",
@@ -480,7 +481,7 @@ def test_lint_never_fails_whatever_stands_anywhere(data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=5))
     broken = []
     for each in chosen:
-        made: Any = yaml.safe_load(yaml.safe_dump(each))
+        made: Any = parse(yaml.safe_dump(each))
         for _ in range(data.draw(st.integers(0, 3))):
             made = changed(made, data.draw(st.sampled_from(places(made))), data.draw(WILD))
         broken.append(made)

@@ -17,6 +17,7 @@ from bayplan.topologies import native
 from bayplan.topologies.merging.pools import merge_shapes as shape
 from judges import UPSTREAM
 from test_network_operator import FABRICS, export, fabrics, rail, topology
+from tools.data import parse
 from topology_files import imported, less
 from topology_files import topology as read
 
@@ -293,7 +294,7 @@ def test_what_is_imported_can_be_checked() -> None:
     )
     assert said.code == 0, said.err
     assert "T437" not in said.codes
-    checked, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, yaml.safe_load(said.out)))
+    checked, _ = pipeline.check_topology(document.Document("t.yaml", "", 0, parse(said.out)))
     assert checked.value is not None, checked.diagnostics
     assert list(checked.value.fabrics) == ["rails"]
 

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from bayplan.text import document
 from bayplan.text.emit import emit
 from judges import UPSTREAM, judge, network_operator
 from judges.versions import NEWEST
+from tools.data import parse, parse_all
 from tools.run import ROOT
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
@@ -44,7 +44,7 @@ def export(data: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple[Diagnostic
     """The objects, as a YAML reader finds them, and what was said."""
     made, _ = pipeline.export(document.Document("topology.yaml", "", 0, data), "network-operator", {})
     assert (made.value is None) == has_errors(made.diagnostics)
-    return list(yaml.safe_load_all("".join(emit(made.value or ())))), made.diagnostics
+    return list(parse_all("".join(emit(made.value or ())))), made.diagnostics
 
 
 def codes(data: dict[str, Any]) -> list[str]:
@@ -253,7 +253,7 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*/topology.yaml") i
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.parent.name for path in EXAMPLES])
 def test_what_is_written_for_the_examples_is_accepted(path: Any) -> None:
     """Those that leave ports out are told so."""
-    made, found = export(yaml.safe_load(path.read_text("utf-8")))
+    made, found = export(parse(path.read_text("utf-8")))
     assert made or {"T613", "T581"} & {each.code for each in found}
     assert [complaint for each in made for complaint in judge(each, NEWEST)] == []
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 
 import judges
 import workloads
@@ -18,6 +17,7 @@ from bayplan.manifests.inject import _covers
 from bayplan.text.document import read
 from support import TOPOLOGY
 from test_augment import GPUS, Outcome, a_job, a_jobset, pod, workload
+from tools.data import parse, parse_all
 from tools.golden import GOLDEN
 from tools.run import bayplan
 
@@ -145,13 +145,13 @@ def test_lists_lose_only_the_objects_of_the_other_scheduler(tmp_path: Any) -> No
     stream = LIST + "".join(f"---\n{json.dumps(each)}\n" for each in jobs)
     done = bayplan("post-render", "-t", "topology.yaml", "--policy", "policy.yaml", cwd=tmp_path, stdin=stream)
     assert done.returncode == 0, done.stderr
-    after = [each for each in yaml.safe_load_all(done.stdout) if each]
+    after = [each for each in parse_all(done.stdout) if each]
     (items,) = [each["items"] for each in after if each["kind"] == "List"]
     assert [each["metadata"]["name"] for each in items] == ["before", "between"]
     request = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
-        "items": [*yaml.safe_load(LIST)["items"], *jobs],
+        "items": [*parse(LIST)["items"], *jobs],
         "functionConfig": {
             "apiVersion": "bayplan.dev/v1alpha1",
             "kind": "PlaceWorkloads",
@@ -161,7 +161,7 @@ def test_lists_lose_only_the_objects_of_the_other_scheduler(tmp_path: Any) -> No
     }
     done = bayplan("krm", cwd=tmp_path, stdin=json.dumps(request))
     assert done.returncode == 0, done.stderr
-    listed = yaml.safe_load(done.stdout)["items"]
+    listed = parse(done.stdout)["items"]
     assert [each["metadata"]["name"] for each in listed if each["kind"] == "ConfigMap"] == ["before", "between"]
     assert {each["apiVersion"] for each in listed if each["kind"] == "PodGroup"} == {"scheduling.run.ai/v2alpha2"}
 

@@ -20,6 +20,7 @@ from bayplan.text.emit import emit
 from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
 from tools import golden
+from tools.data import parse, parse_all
 from tools.effort import LONG, examples
 
 VERSIONS = golden.VERSIONS["kai"]
@@ -92,7 +93,7 @@ def test_pods_that_kai_would_never_count_are_found(old: str, new: str) -> None:
     result = support.run(support.workflow(support.pretrain()))
     assert result.compiled
     text = "".join(emit(result.compiled.documents)).replace(old, new)
-    found = KAI.read(list(yaml.safe_load_all(text))).diagnostics
+    found = KAI.read(list(parse_all(text))).diagnostics
     assert [each.code for each in found] == ["M701"]
 
 
@@ -111,7 +112,7 @@ def test_pods_belong_to_the_group_of_their_namespace() -> None:
     documents = [d for name in ("a", "b") for d in support.run(flow, namespace=name, target={"kai": "0.17"}).documents]
     for each in documents:
         text = yaml.safe_dump(each)
-        each.update(yaml.safe_load(re.sub(r"train-[0-9a-f]{8}\b", "train", text)))
+        each.update(parse(re.sub(r"train-[0-9a-f]{8}\b", "train", text)))
     first, second = KAI.read(documents).value or ()
     assert (first.namespace, second.namespace) == ("a", "b")
     assert first == second._replace(namespace="a")

@@ -19,6 +19,7 @@ from bayplan.text.emit import emit
 from judges import UPSTREAM, judge_all
 from oracle import ORACLES
 from oracle.intent import UnitIntent
+from tools.data import parse, parse_all
 from tools.effort import examples
 
 NAMES = {"W301"}  # random names may meet; that they are refused is tested elsewhere
@@ -95,7 +96,7 @@ def separated(unique: str = "global") -> support.Result:
         "placement": {"required": "rack"},
         "podSets": [{**support.WORKER, "replicas": 4}],
     }
-    topology = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology = parse(yaml.safe_dump(support.TOPOLOGY))
     topology["spec"]["pools"][0]["levels"][1] = {"name": "rack", "label": "example.com/rack", "unique": unique}
     return support.run(support.workflow({"name": "train", "groups": [group]}), topology, scheduler="none")
 
@@ -219,7 +220,7 @@ def test_options_become_annotations_of_the_pod_group() -> None:
 def test_the_api_of_pod_groups_goes_by_versions_and_gates(
     target: dict[str, str], gates: dict[str, bool], api: str
 ) -> None:
-    topology = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology = parse(yaml.safe_dump(support.TOPOLOGY))
     topology["spec"]["schedulers"] = {"slurm-bridge": {"featureGates": gates}}
     result = support.run(support.workflow(SMALL), topology, scheduler="slurm-bridge", target=target)
     assert [each["apiVersion"] for each in result.kinds("PodGroup")] == [api]
@@ -255,7 +256,7 @@ def test_sunk_pods_end_soon_are_not_pinned_and_tolerate_the_lock() -> None:
 
 
 def test_what_a_topology_says_of_its_cluster_is_not_told_again() -> None:
-    topology = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology = parse(yaml.safe_dump(support.TOPOLOGY))
     topology["spec"]["schedulers"] = {
         "slurm-bridge": {"featureGates": {"CoScheduling": True}, "partition": "gb200"},
         "sunk": {"schedulerName": "slurm-pods", "killWait": 60, "partition": "gb200"},
@@ -278,12 +279,12 @@ def test_reading_plain_text_gives_the_same() -> None:
     result = support.run(support.workflow(support.pretrain()), scheduler="none", accept=GAPS)
     assert result.compiled is not None
     text = "".join(emit(result.compiled.documents))
-    assert ORACLES["none"].read(list(yaml.safe_load_all(text))).value == ORACLES["none"].read(result.documents).value
+    assert ORACLES["none"].read(list(parse_all(text))).value == ORACLES["none"].read(result.documents).value
 
 
 def tight(unusable: str) -> dict[str, Any]:
     """The hall with topology/block and some nodes of every rack out of use."""
-    topology: dict[str, Any] = yaml.safe_load(yaml.safe_dump(support.TOPOLOGY))
+    topology: dict[str, Any] = parse(yaml.safe_dump(support.TOPOLOGY))
     topology["spec"]["schedulers"] = {"slurm": {"plugin": "block"}}
     topology["spec"]["pools"][0]["unusable"] = {"cordoned": unusable}
     topology["spec"]["pools"][0]["levels"][1] = {"name": "rack", "label": "example.com/rack"}

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from oracle import ORACLES
 from oracle.intent import UnitIntent
 from test_koordinator_planner import gangs, topologies
 from tools import golden
+from tools.data import parse_all
 from tools.effort import examples
 
 KOORDINATOR = ORACLES["koordinator"]
@@ -68,7 +68,7 @@ def documents(**changes: Any) -> list[dict[str, Any]]:
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
-    return list(yaml.safe_load_all(text))
+    return list(parse_all(text))
 
 
 def test_the_64_pods_are_four_groups_of_16_in_racks_under_one_spine() -> None:

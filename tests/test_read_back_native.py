@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from judges import judge, native
 from oracle import ORACLES
 from oracle.intent import UnitIntent
 from tools import golden
+from tools.data import parse_all
 from tools.effort import examples
 
 NATIVE = ORACLES["native"]
@@ -137,7 +137,7 @@ def test_pods_of_a_group_that_is_not_there_are_found() -> None:
     result = support.run(support.workflow(support.pretrain()), scheduler="native", target={"kubernetes": "1.37"})
     assert result.compiled
     text = "".join(emit(result.compiled.documents)).replace("podGroupName: train-replica-0", "podGroupName: train-O")
-    found = NATIVE.read(list(yaml.safe_load_all(text))).diagnostics
+    found = NATIVE.read(list(parse_all(text))).diagnostics
     assert [each.code for each in found] == ["M707"]
 
 

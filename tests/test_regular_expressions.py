@@ -325,7 +325,7 @@ def texts_of(pattern: str | bytes, flags: int) -> Iterator[tuple[str, str, str]]
     whole, parts = parts_of(pattern, flags)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     characters = list(dict.fromkeys(literals(_parser.parse(text, flags & ~re.UNICODE))))
-    few = characters[:12] + [char for char in " a\n" if char not in characters[:12]]
+    few = characters[:7] + [char for char in " a\n" if char not in characters[:7]]
     runs = dict.fromkeys(("", run, end) for run in (*characters, *whole, *few) for end in ("", "\0"))
     runs |= dict.fromkeys(("", one + other, "\0") for one in few for other in few if one != other)
     for part in parts:

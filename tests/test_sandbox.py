@@ -26,6 +26,7 @@ from bayplan.cli import files, inputs
 from test_gitops import CHARTS, CONFIG, JOB, launch
 from test_kustomize import function, kustomization
 from tools.clients import tool
+from tools.data import parse
 from tools.docs import prepare
 from tools.effort import sample
 from tools.imports import tree as syntax_tree
@@ -148,7 +149,7 @@ FUNCTION = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ExpandWorkflows", "me
 
 def resource_list(config: dict[str, Any] = FUNCTION, **annotations: str) -> str:
     """The input of a function, with a Workflow."""
-    workflow = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text())
+    workflow = parse((PRETRAIN / "workflow.yaml").read_text())
     workflow["metadata"]["annotations"] = annotations
     kind = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
     return yaml.safe_dump({**kind, "items": [workflow], "functionConfig": config})
@@ -653,7 +654,7 @@ def test_the_arguments_of_a_legacy_plugin_do_not_open_the_sandbox(programs: Path
     script = home / "bayplan.dev" / "v1alpha1" / "workflow" / "Workflow"
     script.write_text(f'#!/bin/sh\nexec {programs}/bayplan-krm "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    workflow = yaml.safe_load((EXAMPLES / "bare-pods" / "workflow.yaml").read_text())
+    workflow = parse((EXAMPLES / "bare-pods" / "workflow.yaml").read_text())
     shutil.copy(EXAMPLES / "bare-pods" / "topology.yaml", place.repository)
     kustomization(place.jobs, generators=["generator.yaml"])
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from bayplan.topologies import native
 from bayplan.topologies.slurm import topology_conf as slurm_conf
 from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 from judges import UPSTREAM
+from tools.data import parse, parse_all
 
 COVERS = {
     "T530",
@@ -41,9 +41,7 @@ NEWEST, OLDEST = Target(), Target({"slurm": "24.11"})
 
 
 def source(text: str, name: str = "topology.yaml") -> SourceFile:
-    documents = (
-        [Document(name, text, n, data) for n, data in enumerate(yaml.safe_load_all(text))] if "- " in text else []
-    )
+    documents = [Document(name, text, n, data) for n, data in enumerate(parse_all(text))] if "- " in text else []
     return SourceFile(name, text, tuple(documents))
 
 
@@ -327,7 +325,7 @@ def test_a_topology_conf_holds_all_pools() -> None:
         "BlockName=cpu Nodes=c[1-3]",
     ]
     (file,) = slurm_yaml.write(topology, NEWEST)
-    assert [each["topology"] for each in yaml.safe_load(file.text)] == ["gpu", "cpu"]
+    assert [each["topology"] for each in parse(file.text)] == ["gpu", "cpu"]
 
 
 def test_100_000_nodes_are_written_in_a_moment() -> None:
@@ -356,7 +354,7 @@ def test_a_size_holds_all_blocks_and_all_nodes(plan: int, racks: int, expected: 
     domains = tuple(Domain((f"r{number}",), tuple(f"n{number}{node}" for node in "abc")) for number in range(racks))
     topology = ClusterTopology("hall", (Pool("gpu", NodeShape(), (rack,), domains),))
     (file,) = slurm_yaml.write(topology, NEWEST)
-    assert yaml.safe_load(file.text)[0]["block"]["block_sizes"] == expected
+    assert parse(file.text)[0]["block"]["block_sizes"] == expected
     assert "T476" not in read(file.text)[1]
 
 
@@ -403,7 +401,7 @@ def test_topologies_of_the_same_nodes_are_one_pool_and_come_back(default: str) -
     made = native.read(document).value
     assert made is not None
     (file,) = slurm_yaml.write(made.value, NEWEST)
-    back = {each["topology"]: each for each in yaml.safe_load(file.text)}
+    back = {each["topology"]: each for each in parse(file.text)}
     assert list(back) == ["gb200", "fabric", "h100"]
     assert [name for name, each in back.items() if each["cluster_default"]] == [
         "gb200" if default == "blocks" else "fabric"
@@ -443,6 +441,6 @@ def test_nodes_that_only_one_of_two_topologies_lists() -> None:
     made = native.read(document).value
     assert made is not None
     (file,) = slurm_yaml.write(made.value, NEWEST)
-    back = {each["topology"]: each for each in yaml.safe_load(file.text)}
+    back = {each["topology"]: each for each in parse(file.text)}
     assert [each["nodes"] for each in back["f"]["tree"]["switches"] if "nodes" in each] == ["n[1,3]"]
     assert [each["nodes"] for each in back["a"]["block"]["blocks"] if "nodes" in each] == ["n1", "n2"]

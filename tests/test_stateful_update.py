@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -24,6 +23,7 @@ from bayplan import pipeline
 from bayplan.core.diagnostics import has_errors
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.text import document
+from tools.data import parse
 from tools.effort import examples
 from tools.run import bayplan
 
@@ -71,7 +71,7 @@ def parsed(text: str) -> ClusterTopology | None:
 
 def settings_of(text: str) -> Any:
     """The data without nodes."""
-    data = yaml.safe_load(text)
+    data = parse(text)
     for pool in data["spec"]["pools"]:
         pool.pop("domains", None)
         pool.pop("unusable", None)

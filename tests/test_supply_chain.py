@@ -14,7 +14,6 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 import pytest
-import yaml
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
@@ -23,6 +22,7 @@ from bayplan import __version__
 from test_gitops import blocks
 from test_packaging import LEFT_OUT, clean, packages, run, stand_in
 from tools.clients import tool
+from tools.data import parse
 from tools.docs import pages
 from tools.locks import LOCKS, Pin, path, pins, project, requirements
 from tools.run import ROOT
@@ -299,7 +299,7 @@ class TestReleaseOfATag:
         assert len(shell("sha256sum -c --strict SHA256SUMS", made).splitlines()) == 9
         components = (made / "bayplan.cdx.json").read_text(encoding="utf-8")
         assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(components) is None
-        spec = yaml.safe_load((made / "bayplan.yaml").read_text(encoding="utf-8"))["spec"]
+        spec = parse((made / "bayplan.yaml").read_text(encoding="utf-8"))["spec"]
         assert spec["homepage"] == address
         assert spec["platforms"][0]["uri"] == f"{address}/releases/download/v{__version__}/{krew}"
         assert re.search(r"^\d\d examples are the same bytes$", done.stdout, re.MULTILINE)
@@ -367,7 +367,7 @@ class TestActions:
 
     @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
     def test_no_job_has_more_permissions_than_its_own(self, file: Path) -> None:
-        content: Mapping[str, object] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content: Mapping[str, object] = parse(file.read_text(encoding="utf-8"))
         assert content["permissions"] == {}
         jobs = content["jobs"]
         assert isinstance(jobs, dict)

@@ -23,12 +23,13 @@ from bayplan.pipeline import Compiled, Request
 from bayplan.text.document import Document
 from bayplan.workflows import matrix, native
 from tools import slurm_job
+from tools.data import parse
 from tools.effort import seeds
 from tools.golden import ACCEPTED
 from tools.pod_runner import expand
 from tools.run import EXAMPLES
 
-TOPOLOGY = yaml.safe_load((EXAMPLES / "trials" / "topology.yaml").read_text())
+TOPOLOGY = parse((EXAMPLES / "trials" / "topology.yaml").read_text())
 VERSIONS = {"kubernetes": "1.37", "kai": "0.17", "kueue": "0.19", "koordinator": "1.8", "jobset": "0.12"}
 SCHEDULERS = ("kai", "volcano", "kueue", "koordinator", "native", "slurm", "slurm-bridge", "sunk", "none")
 TOGETHER = {"kai", "volcano", "native", "sunk", "none"}

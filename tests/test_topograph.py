@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from bayplan.topologies.topograph import model as topograph
 from bayplan.topologies.topograph import request as topograph_request
 from judges import UPSTREAM
 from random_topologies import topologies
+from tools.data import parse, parse_all
 from tools.effort import examples
 from topology_files import imported
 
@@ -32,7 +32,7 @@ there = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="upstream's examples ar
 
 
 def source(text: str) -> SourceFile:
-    documents = [Document("model.yaml", text, n, data) for n, data in enumerate(yaml.safe_load_all(text))]
+    documents = [Document("model.yaml", text, n, data) for n, data in enumerate(parse_all(text))]
     return SourceFile("model.yaml", text, tuple(documents))
 
 
@@ -167,7 +167,7 @@ def test_a_leaf_less_deep_than_others_repeats_its_name_as_in_slurm() -> None:
     assert codes(made) == ["T534"]
     slurm = "SwitchName=core Switches=s1,l3\nSwitchName=s1 Switches=l[1-2]\n"
     slurm += "".join(f"SwitchName=l{n} Nodes=n{n}\n" for n in (1, 2, 3))
-    said = yaml.safe_load(imported(("topology.conf", slurm)).out)["spec"]["pools"]
+    said = parse(imported(("topology.conf", slurm)).out)["spec"]["pools"]
     assert [row["path"] for row in said[0]["domains"]] == ["/".join(each.path) for each in pool.domains]
 
 
@@ -320,7 +320,7 @@ def test_what_is_written_is_read_back(topology: ClusterTopology) -> None:
 def test_topograph_takes_what_is_written(topology: ClusterTopology) -> None:
     """Its rules: one parent, known switches, a block has nodes, a node is in one block, one bracket at the end."""
     (file,) = topograph.write(topology, Target())
-    data = yaml.safe_load(file.text)
+    data = parse(file.text)
     children = [child for each in (data.get("switches") or {}).values() for child in each.get("switches", ())]
     assert len(children) == len(set(children))
     assert set(children) <= set(data.get("switches") or {})
@@ -342,7 +342,7 @@ def test_nothing_in_a_file_stops_the_reader(data: st.DataObject) -> None:
     """Any value of a sound file replaced by anything."""
     layers = {"instances": [{"id": f"n{n}", "network_layers": ["a", "b"], "labels": {"x": "y"}} for n in range(2)]}
     sound = [
-        (topograph, yaml.safe_load(TREE)),
+        (topograph, parse(TREE)),
         (topograph_graph, layers),
         (topograph_request, json.loads(json.dumps(REQUEST))),
     ]

@@ -21,6 +21,7 @@ from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
 from tools.cases import CASES
+from tools.data import parse_all
 from tools.run import EXAMPLES, ROOT, bayplan
 
 FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
@@ -113,7 +114,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_upstream_renders(file: Path, folder: Path) -> None:
     result = bayplan("render", str(file), "-t", "topology.yaml", cwd=folder)
     assert result.returncode == 0, result.stderr
-    assert judge_all(yaml.safe_load_all(result.stdout), TARGET) == []
+    assert judge_all(parse_all(result.stdout), TARGET) == []
 
 
 @needs_upstream
@@ -168,7 +169,7 @@ def test_rank_0_is_found_under_one_name_by_all(folder: Path) -> None:
     """The macro is the first role's first pod, for pods of both roles; replicas know their number in their role."""
     file = UPSTREAM / "examples" / "torchx" / "appdef-v070-two-roles.json"
     result = bayplan("render", str(file), "-t", "topology.yaml", cwd=folder)
-    everyone = list(pods(yaml.safe_load_all(result.stdout)))
+    everyone = list(pods(parse_all(result.stdout)))
     servers = [pod for pod in everyone if "-ps-0-" in pod.name]
     trainers = [pod for pod in everyone if "-trainer-" in pod.name]
     assert [pod.env["NODE_RANK"] for pod in servers] == ["0", "1"]
@@ -200,7 +201,7 @@ def test_the_native_form_of_an_example_is_what_import_prints(example: Path) -> N
 def test_every_replica_of_a_role_is_attached_alike(example: Path) -> None:
     """Annotation, cards with request = limit, IPC_LOCK and the local address on all pods that ask for cards."""
     result = bayplan("render", "app.json", "-t", "topology.yaml", cwd=example)
-    templates = [each for document in yaml.safe_load_all(result.stdout) for each in _templates(document)]
+    templates = [each for document in parse_all(result.stdout) for each in _templates(document)]
     attached = 0
     for template in templates:
         container = template["spec"]["containers"][0]
@@ -383,7 +384,7 @@ def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) 
     options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml", "-v")
     result = bayplan(*options, cwd=folder, stdin=request)
     assert result.returncode == 0, result.stderr
-    (job,) = (each for each in yaml.safe_load_all(result.stdout) if each["kind"] == "Job")
+    (job,) = (each for each in parse_all(result.stdout) if each["kind"] == "Job")
     for task in job["spec"]["tasks"]:
         container = task["template"]["spec"]["containers"][0]
         networks = task["template"]["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"]
@@ -421,7 +422,7 @@ def test_torchrun_says_its_address_on_a_fabric_and_beside_it(groups: bool, folde
     attached = {**role, "name": "trainer", "resource": {**size, "gpu": 8, "devices": {"nvidia.com/hostdev": 8}}}
     text = json.dumps({"name": "x", "roles": [attached, {**role, "name": "reader", "resource": size}]})
     result = bayplan("render", "-", "--from", "torchx", "-t", "topology.yaml", cwd=folder, stdin=text)
-    everyone = list(pods(yaml.safe_load_all(result.stdout)))
+    everyone = list(pods(parse_all(result.stdout)))
     assert len(everyone) == 4, result.stderr
     for pod in everyone:
         names = [each["name"] for each in pod.spec["containers"][0]["env"]]

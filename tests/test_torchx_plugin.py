@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.workflows.torchx.components import COMPONENTS, bind_arguments
+from tools.data import parse_all
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
 PYTHON = Path(os.environ.get("BAYPLAN_TORCHX", ROOT / ".ci" / "torchx" / "bin" / "python"))
@@ -44,8 +44,8 @@ def test_the_dry_run_is_what_render_prints(tmp_path: Path) -> None:
     (tmp_path / "dry-run.txt").write_text(shown, encoding="utf-8")
     again = bayplan("render", str(tmp_path / "dry-run.txt"), "-t", str(EXAMPLE / "topology.yaml"))
     assert again.returncode == 0, again.stderr
-    documents = [each for each in yaml.safe_load_all(manifests) if each]
-    assert documents == list(yaml.safe_load_all(again.stdout))
+    documents = [each for each in parse_all(manifests) if each]
+    assert documents == list(parse_all(again.stdout))
     assert [each["kind"] for each in documents] == ["PodGroup", "JobSet"]
     same = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py")
     assert same.stdout == result.stdout
@@ -55,7 +55,7 @@ def test_wishes_by_cfg() -> None:
     cfg = f"{CFG[1]},required=leaf,workload=volcano-job,fabric=east-west"
     result = torchx(*RUN, "--dryrun", "-cfg", cfg, *DDP, "--script", "train.py")
     assert result.returncode == 0, result.stderr
-    (job,) = [each for each in yaml.safe_load_all(result.stdout.partition("REQUEST ===\n")[2]) if each]
+    (job,) = [each for each in parse_all(result.stdout.partition("REQUEST ===\n")[2]) if each]
     assert (job["kind"], job["apiVersion"]) == ("Job", "batch.volcano.sh/v1alpha1")
     assert job["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 1}
     assert "k8s.v1.cni.cncf.io/networks" in job["spec"]["tasks"][0]["template"]["metadata"]["annotations"]

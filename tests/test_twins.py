@@ -12,6 +12,7 @@ import yaml
 
 from bayplan.augment import twins
 from bayplan.text.patch import rewrite_all
+from tools.data import parse_all
 from tools.run import bayplan
 
 ROOT = Path(__file__).parents[1]
@@ -68,16 +69,16 @@ def test_twins_get_what_each_gets_by_itself(tmp_path: Path, kind: str, scheduler
     cluster = topology(tmp_path, kai)
     alone = [post_render(cluster, workload(kind, name), scheduler=scheduler) for name in NAMES]
     together = post_render(cluster, *(workload(kind, name) for name in NAMES), scheduler=scheduler)
-    assert [list(yaml.safe_load_all(out)) for _, out in alone] == list(_by_workload(together[1], alone))
+    assert [list(parse_all(out)) for _, out in alone] == list(_by_workload(together[1], alone))
     assert together[0] == max(code for code, _ in alone)
     if together[0] == 0:
         assert together[1] == "".join(out for _, out in alone)
 
 
 def _by_workload(whole: str, alone: list[tuple[int, str]]) -> Iterator[list[Any]]:
-    documents = iter(list(yaml.safe_load_all(whole)))
+    documents = iter(list(parse_all(whole)))
     for _, out in alone:
-        yield list(itertools.islice(documents, len(list(yaml.safe_load_all(out)))))
+        yield list(itertools.islice(documents, len(list(parse_all(out)))))
     assert not list(documents)
 
 
@@ -85,7 +86,7 @@ def test_a_twin_whose_object_exists_is_refused_as_alone(tmp_path: Path) -> None:
     cluster = topology(tmp_path, "0.17")
     texts = [workload("pod", name) for name in ("train-1", "train-2", "train-3")]
     code, out = post_render(cluster, *texts)
-    group = next(each for each in yaml.safe_load_all(out) if each["metadata"]["name"].startswith("train-3-"))
+    group = next(each for each in parse_all(out) if each["metadata"]["name"].startswith("train-3-"))
     taken = yaml.safe_dump({**group, "metadata": {"name": group["metadata"]["name"]}})
     done = bayplan("post-render", "-t", str(cluster), "-s", "kai", stdin="".join((*texts, f"---\n{taken}")))
     assert (code, done.returncode) == (0, 1)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from judges import UPSTREAM
+from tools.data import parse_all
 from tools.docs import steps
 from tools.run import EXAMPLES, ROOT, bayplan
 
@@ -50,7 +50,7 @@ def test_the_page_lists_the_fields_that_only_upstream_has(
 
 def fields(manifests: str) -> set[str]:
     """The fields of pod templates, from the pod's `spec` on, and of LeaderWorkerSets and Services, from the kind on."""
-    documents = [each for each in yaml.safe_load_all(manifests) if each["kind"] in ("LeaderWorkerSet", "Service")]
+    documents = [each for each in parse_all(manifests) if each["kind"] in ("LeaderWorkerSet", "Service")]
     paths = {".".join(path) for each in documents for path in _paths((each["kind"],), each)}
     return {re.sub(r"^.*(?:leader|worker)Template\.spec\.", "", each) for each in paths}
 

@@ -9,8 +9,6 @@ import os
 import tempfile
 from typing import Any, NamedTuple
 
-import yaml
-
 from bayplan import pipeline
 from bayplan.cli.run import run
 from bayplan.core.diagnostics import Diagnostic
@@ -20,6 +18,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import SOURCES, losses, native
+from tools.data import parse
 
 BY_OTHER_TESTS = ("volcano-discovery", "network-operator")
 FROM = {each.to: each.name for each in SOURCES if each.to and each.reader and each.name not in BY_OTHER_TESTS}
@@ -89,7 +88,7 @@ def found_in(text: str) -> list[dict[str, Any]]:
 
 def topology(text: str) -> ClusterTopology:
     """The topology in a file of ours."""
-    outcome = native.read(yaml.safe_load(text), Context())
+    outcome = native.read(parse(text), Context())
     assert outcome.value is not None, outcome.diagnostics
     return outcome.value.value
 

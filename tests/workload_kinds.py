@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import yaml
+from tools.data import parse
 
 POD = {"spec": {"containers": [{"name": "main", "image": "i"}]}}
 RUNTIME = """
@@ -112,7 +112,7 @@ def parsed(text: str) -> Any:
             return [filled(each) for each in data]
         return copy.deepcopy(POD) if data == "POD" else data
 
-    return filled(yaml.safe_load(text))
+    return filled(parse(text))
 
 
 def data(kind: str) -> Any:

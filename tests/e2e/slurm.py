@@ -20,8 +20,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bayplan.backends.slurm.jobs import jobs
 from bayplan.backends.slurm.needs import prove
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
@@ -45,6 +43,7 @@ from e2e.scheduler import (
     removed,
 )
 from oracle.slurm import scripts_in
+from tools.data import parse
 from tools.slurm_job import sections
 
 JOB, TOPOLOGY = "sbatch", "topology.yaml"
@@ -88,7 +87,7 @@ def read(compiled: Compiled) -> Documents:
 
 
 def _topology(file: File) -> Iterator[Object]:
-    yield {"kind": TOPOLOGY, "topologies": yaml.safe_load(file.text)}
+    yield {"kind": TOPOLOGY, "topologies": parse(file.text)}
 
 
 def _scripts(file: File, made: Mapping[str, Any]) -> Iterator[Object]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from e2e.admitted import SERVERS, Admitted, admitted
 from e2e.kueue import OBJECTS
 from e2e.nodes import nodes
 from e2e.scheduler import Object
 from e2e.test_workloads import HALL, LEVELS, POD, RACK, hall, lws, mpijob, of, racks
+from tools.data import parse
 from tools.golden import Case, documents
 from tools.run import EXAMPLES
 
@@ -145,7 +145,7 @@ def test_an_mpi_job_is_one_workload() -> None:
 
 def test_kueue_takes_and_starts_the_groups_that_bayplan_renders() -> None:
     written = documents(Case("kueue", "0.19", "vllm"))
-    topology = yaml.safe_load((EXAMPLES / "vllm" / "topology.yaml").read_text("utf-8"))
+    topology = parse((EXAMPLES / "vllm" / "topology.yaml").read_text("utf-8"))
     known = hall(topology)
     queues = [each for each in written if each["kind"] in OBJECTS]
     found = admitted([each for each in written if each["kind"] in SERVERS], [*nodes(known), *queues])

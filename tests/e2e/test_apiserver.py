@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from e2e.apiserver import binaries
 from e2e.apiserver.applying import apply, lost
@@ -21,6 +20,7 @@ from judges.samples import CONTAINER, GOOD, OPERATED, REMOVE, Edit, edited
 from judges.versions import NEWEST
 from tools import kustomize
 from tools.cases import CASES
+from tools.data import parse_all
 from tools.golden import Case, cases, distinct, documents
 from tools.run import EXAMPLES, bayplan
 
@@ -72,7 +72,7 @@ def train_jobs(version: str) -> list[Any]:
     flows = {"kai": EXAMPLES / "train-job/workflow.yaml", "none": CASES / "F784-trainer-2-0/workflow.yaml"}
     options = ["-t", str(EXAMPLES / "train-job/topology.yaml"), "--target", f"trainer={version}"]
     texts = [bayplan("render", str(flow), "-s", name, *options).stdout for name, flow in flows.items()]
-    every = [each for text in texts for each in yaml.safe_load_all(text)]
+    every = [each for text in texts for each in parse_all(text)]
     return [each for each in every if each["apiVersion"].startswith("trainer.kubeflow.org/")]
 
 

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from bayplan.kube import grove
@@ -21,6 +20,7 @@ from e2e.scene import RefusedError
 from e2e.scheduler import Case, Documents, Object, Release, edited, removed
 from e2e.workloads import GROVE, PODGROUPER, Made, grouped, made, require, resumed
 from test_grove import BARE, LABELS, SET, placed
+from tools.data import parse
 from tools.effort import sample
 
 RELEASE = Release(GROVE_ON_KAI, "0.17.0")
@@ -179,7 +179,7 @@ def binding(name: str) -> Object:
 
 def test_groves_own_code_makes_the_gangs_that_bayplan_reads() -> None:
     text = SET.replace("outer", "spine").replace("inner", "rack").replace("minAvailable: 1, podSpec", "podSpec")
-    for whole in (yaml.safe_load(text), rendered({"name": "worker", "replicas": 2})):
+    for whole in (parse(text), rendered({"name": "worker", "replicas": 2})):
         one = Manifest(("manifest:0",), whole)
         several = whole["spec"]["replicas"] > 1
         name = whole["metadata"]["name"]

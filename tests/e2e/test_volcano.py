@@ -12,6 +12,7 @@ from e2e.releases import BY_NAME
 from e2e.run import world
 from e2e.scene import scene
 from e2e.scheduler import UNFIT, Case
+from tools.data import parse
 from tools.run import ROOT
 
 VOLCANO = BY_NAME["volcano 1.15.1"]
@@ -23,9 +24,7 @@ PAGE = (ROOT / "docs" / "reference" / "schedulers" / "volcano.md").read_text(enc
 def bound(name: str, replicas: int = 0, accept: str = "") -> int:
     """How many pods of a case are bound, whose first podSet may have another size."""
     folder = Path(ROOT / "tests" / "cases" / name)
-    workflow, topology = (
-        yaml.safe_load((folder / file).read_text("utf-8")) for file in ("workflow.yaml", "topology.yaml")
-    )
+    workflow, topology = (parse((folder / file).read_text("utf-8")) for file in ("workflow.yaml", "topology.yaml"))
     if replicas:
         workflow["spec"]["gangs"][0]["podSets"][0]["replicas"] = replicas
     accepting = VOLCANO._replace(scheduler=VOLCANO.scheduler._replace(accepted=UNFIT | {accept}))
@@ -35,8 +34,8 @@ def bound(name: str, replicas: int = 0, accept: str = "") -> int:
 
 def documented() -> str:
     """The configuration with the plugins as the documentation sets them."""
-    plugins = yaml.safe_load("- name: nodeorder" + PAGE.partition("```yaml\n- name: nodeorder")[2].partition("```")[0])
-    conf = yaml.safe_load(volcano.CONFIGURATION)
+    plugins = parse("- name: nodeorder" + PAGE.partition("```yaml\n- name: nodeorder")[2].partition("```")[0])
+    conf = parse(volcano.CONFIGURATION)
     stated = {plugin["name"]: plugin for plugin in plugins}
     assert set(stated) == {"nodeorder", "binpack"}
     for tier in conf["tiers"]:

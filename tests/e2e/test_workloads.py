@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from bayplan import pipeline
@@ -23,6 +22,7 @@ from e2e.scheduler import Object, World
 from e2e.workloads import LWS, NEWEST, OLDER, OLDEST, Grouped, Made, grouped, made, members
 from judges import UPSTREAM
 from test_augment import Outcome, an_lws, pod, workload
+from tools.data import parse_all
 
 POD: Object = {
     "spec": {"containers": [{"name": "main", "image": "x:1", "resources": {"limits": {"nvidia.com/gpu": "4"}}}]}
@@ -189,7 +189,7 @@ UPSTREAMS = (
 def test_upstreams_leader_worker_sets_are_taken(name: str) -> None:
     """With exclusive topology there are leaders alone at first."""
     text = (UPSTREAM / "examples" / "lws" / f"{name}.yaml").read_text()
-    documents = [each for each in yaml.safe_load_all(text) if each and each["kind"] == "LeaderWorkerSet"]
+    documents = [each for each in parse_all(text) if each and each["kind"] == "LeaderWorkerSet"]
     alone = name.endswith("exclusiveplacement")
     sizes = [
         each["spec"]["replicas"] * (1 if alone else each["spec"]["leaderWorkerTemplate"]["size"]) for each in documents

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from e2e.cases import CONTROLLED
@@ -19,6 +18,7 @@ from e2e.test_workloads import hall
 from e2e.volcano import CONFIGURATION
 from e2e.workloads import grouped, made, members
 from judges import UPSTREAM
+from tools.data import parse
 from tools.golden import Case, distinct, documents
 from tools.run import EXAMPLES
 
@@ -137,7 +137,7 @@ def test_each_example_of_other_controllers_is_replayed_here() -> None:
 
 def placed(case: Case, release_name: str) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """Pod -> node, and node -> its domain."""
-    topology = yaml.safe_load((EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
+    topology = parse((EXAMPLES / case.example / "topology.yaml").read_text("utf-8"))
     known, release, written = hall(topology), BY_NAME[release_name], documents(case)
     require_release(release)
     found = made(written)

@@ -14,8 +14,6 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
-import yaml
-
 import all_backends
 import support
 import workflow_oracle
@@ -26,6 +24,7 @@ from bayplan.model.target import KNOWN
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 from e2e import random_cases
+from tools.data import parse
 from tools.run import ROOT
 
 Data = dict[str, Any]
@@ -38,7 +37,7 @@ LEVELS = (
 )
 ACCELERATORS: tuple[tuple[str, int, Data], ...] = tuple(
     (each.pop("name"), each.pop("devices"), each)
-    for each in yaml.safe_load("""
+    for each in parse("""
 - {name: gb200, devices: 4, vendor: nvidia}
 - {name: gb200, devices: 4, vendor: nvidia, allocator: device-plugin, resources: {count: nvidia.com/gpu}}
 - {name: gb200, devices: 4, vendor: nvidia, allocator: dra, deviceClass: gpu.nvidia.com}

@@ -19,6 +19,7 @@ import yaml
 
 import random_scripts
 from bayplan.backends import NAMES
+from tools.data import parse
 from tools.run import EXAMPLES, bayplan
 
 Data = dict[str, Any]
@@ -28,7 +29,7 @@ IMAGE = "registry.example.com/x:1"
 def topology() -> Data:
     """The hall of the examples, with all that files of other systems refer to."""
     text = (EXAMPLES / "sbatch-torchrun" / "topology.yaml").read_text(encoding="utf-8")
-    made: Data = yaml.safe_load(text)
+    made: Data = parse(text)
     made["spec"] |= {
         "dataMovers": {"s3": {"image": "rclone/rclone:1.71", "secret": "s3-keys"}},
         "dataStore": "s3://scratch/bayplan",

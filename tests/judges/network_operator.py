@@ -18,6 +18,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from judges.versions import UPSTREAM
+from tools.data import parse
 
 Document = Mapping[str, Any]
 SCHEMAS = UPSTREAM / "crds" / "network-operator" / "webhook-schemas"
@@ -92,7 +93,7 @@ def network(document: Document) -> Iterator[str]:
     chained = f', "plugins": [{{{head}}}, {spec["metaPlugins"]}]' if spec.get("metaPlugins") else f", {head}"
     rendered = f'config: \'{{"cniVersion": "0.3.1"{chained}}}\''
     try:
-        config = json.loads(yaml.safe_load(rendered)["config"])
+        config = json.loads(parse(rendered)["config"])
     except (yaml.YAMLError, ValueError) as reason:
         yield f"the operator cannot render it: {reason}"
         return

@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from tools.data import parse_all
 from tools.pod_runner import BRIDGE, Image, Report, Scene, lacking, run
 from tools.run import bayplan
 
@@ -179,7 +178,7 @@ def image(folder: Path) -> Image:
 
 def play(name: str, folder: Path, *, kai: str = "0.17", **changes: object) -> Report:
     """Render one job and run it beside an S3 server, whose objects are in the folder `store` afterwards."""
-    documents = [each for each in yaml.safe_load_all(manifests(JOBS[name], kai, folder)) if each]
+    documents = [each for each in parse_all(manifests(JOBS[name], kai, folder)) if each]
     scene = Scene(
         [*documents, SECRET],
         {"": image(folder)},

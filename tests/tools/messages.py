@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,9 +199,14 @@ def literals(source: Source) -> Iterator[Literal]:
         yield from finder.literals
 
 
+@cache
+def _shape(template: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, template.split(HOLE))), re.DOTALL)
+
+
 def fits(template: str, message: str) -> bool:
     """Whether a message was made from a template; words may have been added around it."""
-    return re.search(".*".join(map(re.escape, template.split(HOLE))), message, re.DOTALL) is not None
+    return _shape(template).search(message) is not None
 
 
 def unreached() -> list[tuple[str, str, str]]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from tools import kustomize
+from tools.data import parse
 from tools.references import dangling, templates
 from tools.run import EXAMPLES, bayplan
 
@@ -619,7 +620,7 @@ def _row(source: Path, folder: Path, given: argparse.Namespace) -> None:
     findings: Counter[str] = Counter()
     for overlay in wanted:
         bench = Bench(folder / "bench", programs)
-        made = yaml.safe_load(HALL.read_text(encoding="utf-8")) if given.hall else topology(overlay.workloads)
+        made = parse(HALL.read_text(encoding="utf-8")) if given.hall else topology(overlay.workloads)
         bench.write("topology.yaml", made)
         linted = lint(overlay, bench)
         findings += linted

@@ -86,12 +86,24 @@ def _text(stream: io.TextIOWrapper) -> str:
 def _inside(cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
     """Another working folder and environment. The garbage collector is as it was afterwards: bayplan turns it off."""
     collects = gc.isenabled()
+    before = dict(os.environ)
     try:
-        with contextlib.chdir(cwd), mock.patch.dict(os.environ, env, clear=True):
+        _change(env)
+        with contextlib.chdir(cwd):
             yield
     finally:
+        _change(before)
         if collects:
             gc.enable()
+
+
+def _change(env: Mapping[str, str]) -> None:
+    """Sets the variables that differ, which takes less time than setting all."""
+    for name in os.environ.keys() - env.keys():
+        del os.environ[name]
+    for name, value in env.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
 
 
 def _exit_code(argv: list[str]) -> int:

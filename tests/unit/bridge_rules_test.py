@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from bayplan import backends
@@ -14,6 +13,7 @@ from bayplan.linting.objects import lint_context
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from tools.data import parse_all
 
 COVERS = {"M824", "M815", "M767", "M707", "M708", "M828", "M831"}
 EMPTY = ClusterTopology("hall", ())
@@ -73,7 +73,7 @@ spec:
 
 def lint(backend: str, text: str, versions: dict[str, str] | None = None) -> list[Diagnostic]:
     """The findings of one backend's rules on documents."""
-    objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(yaml.safe_load_all(text)) if each]
+    objects = [Object((f"manifest:{n}",), each) for n, each in enumerate(parse_all(text)) if each]
     return list(backends.lint(backend, lint_context(objects, EMPTY, Target(versions or {}))))
 
 

@@ -25,6 +25,7 @@ from bayplan.planning.fit import slack as slack_module
 from bayplan.planning.fit.slack import slack
 from bayplan.text import document
 from bayplan.topologies import native, what_if
+from tools.data import parse
 from tools.effort import seeds
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 
@@ -317,7 +318,7 @@ def test_check_accepts_the_most_replicas_and_not_one_more(name: str, tmp_path: P
         for path, row in rows(gang_row, ("spec", "gangs", number)):
             assert row["exact"]
             for asked, fit in ((row["most"], True), (row["most"] + 1, False)):
-                edited = yaml.safe_load(file.read_text())
+                edited = parse(file.read_text())
                 node = edited
                 for key in path:
                     node = node[key]
@@ -357,7 +358,7 @@ SWEEP_HALL = str(EXAMPLES / "sweep" / "topology.yaml")
 
 def many(tmp_path: Path, copies: int, limit: int | None = None) -> str:
     """The example of a sweep with so many copies."""
-    data = yaml.safe_load(Path(SWEEP).read_text())
+    data = parse(Path(SWEEP).read_text())
     (trial,) = data["spec"]["gangs"]
     trial["replicas"] = copies
     trial.pop("atOnce", None)

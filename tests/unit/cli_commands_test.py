@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.backends import BACKENDS
 from bayplan.cli import explain as fields
@@ -20,6 +19,7 @@ from bayplan.cli.run import run
 from bayplan.model.backend import FEATURES
 from bayplan.model.target import KNOWN
 from bayplan.report.codes import sections
+from tools.data import parse_all
 from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 
 ON = ["-t", f"{PRETRAIN}/topology.yaml"]
@@ -241,7 +241,7 @@ class TestSeveralWorkflows:
         assert text == "---\n".join(said("render", each, *ON) for each in (alpha, beta))
 
     def test_shared_objects_are_written_once(self, two: list[str], said: Any) -> None:
-        documents = list(yaml.safe_load_all(said("render", *two[:2], *ON, "--cluster-objects")))
+        documents = list(parse_all(said("render", *two[:2], *ON, "--cluster-objects")))
         names = [(each["kind"], each["metadata"]["name"]) for each in documents]
         assert len(names) == len(set(names))
         assert names[0][0] == "Topology"

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from bayplan.cli.run import run
+from tools.data import parse_all
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NATIVES = sorted(each.parent.name for each in EXAMPLES.glob("*/workflow.yaml"))
@@ -39,7 +40,7 @@ def test_nothing_differs_from_what_was_just_written(
 
 def rendered(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     workflow, topology = files("pretrain")
-    return list(yaml.safe_load_all(told(capsys, "render", workflow, "-t", topology)[1]))
+    return list(parse_all(told(capsys, "render", workflow, "-t", topology)[1]))
 
 
 def compared(

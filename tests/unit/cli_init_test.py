@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.backends import NAMES
 from bayplan.cli import init
 from bayplan.cli.run import run
+from tools.data import parse
 from tools.effort import sample
 from tools.run import bayplan
 
@@ -25,7 +25,7 @@ UNSUPPORTED = {
 
 def written(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The specs of the topology and of the workflow."""
-    topology, workflow = (yaml.safe_load((folder / name).read_text("utf-8"))["spec"] for name in init.FILES)
+    topology, workflow = (parse((folder / name).read_text("utf-8"))["spec"] for name in init.FILES)
     return topology, workflow
 
 

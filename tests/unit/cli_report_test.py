@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tools.data import parse
 from tools.golden import examples
 from tools.run import EXAMPLES, PRETRAIN, bayplan, environment
 
@@ -96,12 +97,12 @@ def function(**spec: str) -> str:
         "spec": {"topology": str(PRETRAIN / "topology.yaml"), **spec},
     }
     whole: dict[str, Any] = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "functionConfig": config}
-    return yaml.safe_dump({**whole, "items": [yaml.safe_load(PLACED)]})
+    return yaml.safe_dump({**whole, "items": [parse(PLACED)]})
 
 
 def test_results_of_a_function_have_all_infos() -> None:
     code, out, err = report("krm", stdin=function(scheduler="kueue"))
-    results = yaml.safe_load(out)["results"]
+    results = parse(out)["results"]
     infos = [each for each in results if each["severity"] == "info"]
     assert code == 0
     assert infos

@@ -22,6 +22,7 @@ from bayplan.text import source
 from bayplan.text import yaml as yaml_text
 from bayplan.text.document import Span, locate, locate_all, read
 from bayplan.text.scalars import Memo, Rules, foreign_key, foreign_value, kubectl, own_value
+from tools.data import parse
 from tools.effort import LONG
 
 COVERS = {"R103", "R157", "R158", "R160", "R161", "R162", "R163"}
@@ -345,7 +346,7 @@ words = st.sampled_from(WORDS.split())
 def version_1_1(text: str) -> Any:
     """What YAML 1.1 makes of a plain scalar, by PyYAML."""
     try:
-        return yaml.safe_load("- " + text)[0]
+        return parse("- " + text)[0]
     except (yaml.YAMLError, ValueError):
         return "error"
 

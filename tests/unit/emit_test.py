@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bayplan.model.manifest import Many, Slot
 from bayplan.text.document import read
 from bayplan.text.emit import emit, scalar
+from tools.data import parse
 
 WORDS = """
 y Y yes Yes YES yEs n N no No NO on On ON off Off OFF true True TRUE tRuE false False FALSE null Null NULL nUll ~ Nan
@@ -52,7 +53,7 @@ def version_1_1(text: str) -> Any:
 
 def version_1_1_pure(text: str) -> Any:
     """PyYAML without libyaml."""
-    return yaml.safe_load(text)
+    return parse(text)
 
 
 def version_1_2(text: str) -> Any:

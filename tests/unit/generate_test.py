@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.cli import output_folder as generated
 from bayplan.cli import output_tree as tree
 from bayplan.cli.run import run
 from bayplan.schemas import load
 from tools.charts import FOUR_PODS
+from tools.data import parse
 from tools.effort import seeds
 from tools.run import EXAMPLES, PRETRAIN, bayplan, process
 
@@ -586,7 +586,7 @@ class TestBadInput:
     def test_without_a_topology(self, repository: Repository) -> None:
         for output in (EVERY, {"export": "kai", "to": "x/"}):
             repository.project(output, topology="hall.yaml")
-            data = yaml.safe_load((repository.folder / "bayplan.yaml").read_text())
+            data = parse((repository.folder / "bayplan.yaml").read_text())
             del data["spec"]["topology"]
             repository.write("bayplan.yaml", json.dumps(data))
             err = repository.fails()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from bayplan.text.emit import emit
 from bayplan.topologies import native
 from bayplan.topologies.hypernodes import reading, writing
 from judges import volcano as judge
+from tools.data import parse, parse_all
 
 TARGET = Target({"volcano": "1.15.1"})
 LEVELS = (
@@ -33,7 +33,7 @@ def hall(*domains: Domain, levels: tuple[Level, ...] = LEVELS, **pool: Any) -> C
 
 
 def written(topology: ClusterTopology) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all("".join(emit(writing.write(topology, TARGET)))))
+    return list(parse_all("".join(emit(writing.write(topology, TARGET)))))
 
 
 def source(documents: list[dict[str, Any]]) -> SourceFile:
@@ -118,7 +118,7 @@ def test_discovery_takes_the_hosts_label_last() -> None:
     topology = hall(Domain(("z", "s", "r"), ("n",)))._replace(schedulers={"volcano": {"hyperNodes": "discovered"}})
     (config,) = written(topology)
     assert (config["kind"], config["metadata"]["name"]) == ("ConfigMap", "volcano-controller-configmap")
-    (found,) = yaml.safe_load(config["data"]["volcano-controller.conf"])["networkTopologyDiscovery"]
+    (found,) = parse(config["data"]["volcano-controller.conf"])["networkTopologyDiscovery"]
     labels = [each["nodeLabel"] for each in found["config"]["networkTopologyTypes"]["nodes"]]
     assert labels == [*(level.label for level in LEVELS), "kubernetes.io/hostname"]
     assert (found["source"], found["enabled"]) == ("label", True)
@@ -131,7 +131,7 @@ def test_a_type_of_discovery_has_twenty_characters_at_most() -> None:
     ]
     topology = ClusterTopology("hall", tuple(pools), schedulers={"volcano": {"hyperNodes": "discovered"}})
     (config,) = written(topology)
-    types = yaml.safe_load(config["data"]["volcano-controller.conf"])["networkTopologyDiscovery"][0]["config"][
+    types = parse(config["data"]["volcano-controller.conf"])["networkTopologyDiscovery"][0]["config"][
         "networkTopologyTypes"
     ]
     assert [len(each) for each in types] == [20, 20]

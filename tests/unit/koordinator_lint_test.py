@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 import support
 from bayplan import backends, pipeline
@@ -20,6 +19,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.emit import emit
 from judges import UPSTREAM
+from tools.data import parse_all
 
 COVERS = {
     "M707",
@@ -244,7 +244,7 @@ def test_what_bayplan_writes_has_no_mistakes() -> None:
     flow = support.workflow(support.pretrain(), queue="research")
     result = support.run(flow, scheduler="koordinator", accept=frozenset({"F681"}), cluster_objects=True)
     assert result.compiled
-    assert lint(list(yaml.safe_load_all("".join(emit(result.compiled.documents))))) == []
+    assert lint(list(parse_all("".join(emit(result.compiled.documents))))) == []
 
 
 WRONG = [None, True, 7, "x", [], {}, [None], {"a": None}, [[]], {"": []}]
@@ -275,5 +275,5 @@ PROPOSALS = {
 @pytest.mark.parametrize("name", sorted(PROPOSALS))
 def test_upstreams_proposal_is_out_of_date(name: str) -> None:
     text = (UPSTREAM / "examples/koordinator" / name).read_text(encoding="utf-8")
-    objects = [each for part in text.split("\n---\n") if "PodGroup" in part for each in yaml.safe_load_all(part)]
+    objects = [each for part in text.split("\n---\n") if "PodGroup" in part for each in parse_all(part)]
     assert codes(objects) == PROPOSALS[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import koordinator
+from tools.data import parse
 
 COVERS = {"T461", "T467"}
 
@@ -123,7 +123,7 @@ spec:
     ],
 )
 def test_topologies_that_others_wrote(code: str, old: str, new: str) -> None:
-    outcome = support.brought(koordinator, source(yaml.safe_load(GOOD.replace(old, new, 1) if old else GOOD)))
+    outcome = support.brought(koordinator, source(parse(GOOD.replace(old, new, 1) if old else GOOD)))
     assert [each.code for each in outcome.diagnostics] == ([code] if code else [])
     assert (outcome.value is None) == (code == "T461")
     assert all(each.route[0] == "source:0:0" for each in outcome.diagnostics)

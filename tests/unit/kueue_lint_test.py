@@ -20,6 +20,7 @@ from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 from bayplan.topologies import native
 from judges import UPSTREAM
 from tools import golden
+from tools.data import parse_all
 
 COVERS = {
     "M713", "M714", "M743", "M744", "M745", "M746", "M719", "M780", "M750",
@@ -389,7 +390,7 @@ def test_upstreams_examples() -> None:
     found: dict[str, list[str]] = {}
     for path in EXAMPLES:
         try:
-            documents = [each for each in yaml.safe_load_all(path.read_text("utf-8")) if isinstance(each, dict)]
+            documents = [each for each in parse_all(path.read_text("utf-8")) if isinstance(each, dict)]
         except yaml.YAMLError:
             continue
         wrong = [each.code for each in lint(documents, data=UPSTREAM_CLUSTER)]

@@ -18,6 +18,7 @@ from bayplan.text.emit import emit
 from bayplan.topologies import kueue, native
 from bayplan.topologies import kueue as objects
 from judges import UPSTREAM, judge_all
+from tools.data import parse_all
 
 NODE = {
     "accelerator": "gb200",
@@ -48,7 +49,7 @@ def topology(data: dict[str, Any]) -> ClusterTopology:
 
 def written(data: dict[str, Any], version: str = "0.19") -> list[dict[str, Any]]:
     made = objects.write(topology(data), Target({"kueue": version}))
-    return [each for each in yaml.safe_load_all("".join(emit(made))) if each]
+    return [each for each in parse_all("".join(emit(made))) if each]
 
 
 def source(documents: list[Any]) -> SourceFile:

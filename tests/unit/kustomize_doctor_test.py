@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tools.clients import tool
+from tools.data import parse
 from tools.run import PRETRAIN, bayplan
 
 COVERS = {"A964", "A966", "A967", "A968", "A969", "O804", "O831", "O832", "O833"}
@@ -64,7 +65,7 @@ def place(tmp_path: Path) -> Path:
 def edit(folder: Path, **keys: Any) -> None:
     """Changes the kustomization."""
     path = folder / "top" / "kustomization.yaml"
-    write(path, {**yaml.safe_load(path.read_text(encoding="utf-8")), **keys})
+    write(path, {**parse(path.read_text(encoding="utf-8")), **keys})
 
 
 def test_a_sound_folder_without_kustomize(place: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_workflow_that_nothing_expands(place: Path) -> None:
 
 def test_a_workflow_that_kustomize_drops(place: Path) -> None:
     path = place / "top" / "workflow.yaml"
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = parse(path.read_text(encoding="utf-8"))
     data["metadata"]["annotations"] = {"config.kubernetes.io/local-config": "true"}
     write(path, data)
     assert "error[A967]: kustomize silently drops" in doctor(place)[1]
@@ -118,7 +119,7 @@ def test_a_workflow_that_kustomize_drops(place: Path) -> None:
 def test_a_function_in_the_wrong_list(kind: str, key: str, place: Path) -> None:
     write(place / "top" / "more.yaml", function(kind))
     path = place / "top" / "kustomization.yaml"
-    listed = yaml.safe_load(path.read_text(encoding="utf-8")).get(key, [])
+    listed = parse(path.read_text(encoding="utf-8")).get(key, [])
     edit(place, **{key: [*listed, "more.yaml"]})
     assert "top/more.yaml:2:7: error[A964]" in doctor(place)[1]
 

@@ -18,6 +18,7 @@ from bayplan.pipeline import check_topology
 from bayplan.text.document import Document
 from judges import UPSTREAM
 from judges.samples import REMOVE, edited
+from tools.data import parse_all
 
 COVERS = {"M780", "M781", "M782", "M708", "M785", "M788", "M789"}
 NEW = {"kubernetes": "1.37", "jobset": "0.12", "lws": "0.10"}
@@ -102,7 +103,7 @@ def lint(text: str, **target: str) -> list[tuple[str, Any]]:
     """Code and route of each finding."""
     topology = check_topology(Document("topology.yaml", "", 0, support.TOPOLOGY))[0].value
     assert topology
-    objects = [Object((f"manifest:{n}",), data) for n, data in enumerate(yaml.safe_load_all(text)) if data]
+    objects = [Object((f"manifest:{n}",), data) for n, data in enumerate(parse_all(text)) if data]
     found = backends.lint("native", lint_context(objects, topology, Target({**NEW, **target})))
     return [(each.code, each.route) for each in found]
 
@@ -176,7 +177,7 @@ BROKEN: dict[str, tuple[str, int, str, Any]] = {
 
 @pytest.mark.parametrize(("code", "number", "path", "value"), BROKEN.values(), ids=BROKEN)
 def test_one_mistake_is_found(code: str, number: int, path: str, value: Any) -> None:
-    documents = list(yaml.safe_load_all(TREE))
+    documents = list(parse_all(TREE))
     documents[number] = edited(documents[number], (path, value))
     assert code in codes(yaml.safe_dump_all(documents))
 
@@ -270,7 +271,7 @@ def values(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("junk", [None, 1, "text", [], {}, [[1]], {"a": {"b": 1}}, True])
 def test_any_value_of_any_type_is_survived(junk: Any) -> None:
-    documents = list(yaml.safe_load_all(TREE + "---" + OLD))
+    documents = list(parse_all(TREE + "---" + OLD))
     topology = check_topology(Document("topology.yaml", "", 0, support.TOPOLOGY))[0].value
     assert topology
     for number, document in enumerate(documents):

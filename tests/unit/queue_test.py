@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tools.data import parse, parse_all
 from tools.run import PRETRAIN, bayplan, rendered
 
 TOPOLOGY = ("-t", str(PRETRAIN / "topology.yaml"))
@@ -42,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 def queues(text: str) -> dict[str, str]:
     """PodGroup -> its queue."""
-    groups = [each for each in yaml.safe_load_all(text) if each["kind"] == "PodGroup"]
+    groups = [each for each in parse_all(text) if each["kind"] == "PodGroup"]
     return {each["metadata"]["name"].rpartition("-")[0]: each["spec"]["queue"] for each in groups}
 
 
@@ -57,7 +58,7 @@ def test_every_command_takes_it(folder: Path) -> None:
     (folder / "made.yaml").write_text(made, encoding="utf-8")
     assert rendered("diff", "unnamed.yaml", "made.yaml", *TOPOLOGY, *queue, cwd=folder) == ""
     assert bayplan("diff", "unnamed.yaml", "made.yaml", *TOPOLOGY, cwd=folder).returncode == 1
-    assert yaml.safe_load(rendered("import", "unnamed.yaml", *queue, cwd=folder))["spec"]["queue"] == "batch"
+    assert parse(rendered("import", "unnamed.yaml", *queue, cwd=folder))["spec"]["queue"] == "batch"
     for command in ("check", "plan", "delete-plan"):
         done = bayplan(command, "unnamed.yaml", *TOPOLOGY, "--queue", "nope", cwd=folder)
         assert (done.returncode, 'no queue "nope"' in done.stdout + done.stderr) == (2, True)
@@ -79,8 +80,8 @@ def function(text: str) -> str:
     """The same by a function of kustomize."""
     config = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "PlaceWorkloads", "spec": {"topology": TOPOLOGY[1]}}
     listed: dict[str, Any] = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
-    whole = {**listed, "functionConfig": config, "items": [*yaml.safe_load_all(text)]}
-    out = yaml.safe_load(bayplan("krm", "--queue", "batch", stdin=yaml.safe_dump(whole)).stdout)
+    whole = {**listed, "functionConfig": config, "items": [*parse_all(text)]}
+    out = parse(bayplan("krm", "--queue", "batch", stdin=yaml.safe_dump(whole)).stdout)
     return yaml.safe_dump_all(out["items"])
 
 

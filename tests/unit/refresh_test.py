@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from bayplan.topologies.comparing import compare
 from bayplan.topologies.hostlist import expand
 from bayplan.topologies.inventory import count
 from bayplan.topologies.refreshing import STATES, edits
+from tools.data import parse
 from tools.effort import seeds
 
 COVERS = {"T570", "T571", "T445", "T440", "T575", "T576"}
@@ -315,7 +315,7 @@ STYLES = {
     "anchors": TEXT.replace("node: {acc", "node: &n {acc").replace(
         'node: {cpu: "62", nodeSelector: {kind: cpu}}', "node: *n"
     ),
-    "json": json.dumps(yaml.safe_load(TEXT)),
+    "json": json.dumps(parse(TEXT)),
 }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import ROOT, changed
@@ -22,6 +21,7 @@ from bayplan.model.workflow import Gang, Placement
 from bayplan.text.document import read as read_document
 from bayplan.workflows.existing import Selected, select
 from bayplan.workflows.requests import ANNOTATIONS, OWN_ANNOTATIONS
+from tools.data import parse
 
 COVERS = {"A940", "A942", "A943", "A944", "A945"}
 
@@ -425,7 +425,7 @@ def test_policies_that_cannot_be_understood(old: str, new: str, said: str) -> No
 def test_the_examples_of_the_page() -> None:
     page = (ROOT / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
     own, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
-    metadata = yaml.safe_load(own)["metadata"]
+    metadata = parse(own)["metadata"]
     assert groups(gang([{**jobset(), "metadata": metadata}]))[1] == ("worker", 16, RACK, ["worker"])
     read = policy(rules)
     assert read.value is not None

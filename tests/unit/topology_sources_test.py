@@ -22,6 +22,7 @@ from bayplan.topologies import READ, grouping, native
 from bayplan.topologies.slurm.layout import name_rules, slurm_name
 from bayplan.topologies.slurm.node_names import rules
 from judges import UPSTREAM
+from tools.data import parse, parse_all
 from tools.run import bayplan
 
 COVERS = {
@@ -658,7 +659,7 @@ BESIDE = {
         *(hyper(f"leaf{r}", 1, member("Node", labelMatch={"matchLabels": {"x.io/rack": f"rip-{r}"}})) for r in (1, 2)),
     ),
     "slices.json": listed(*(gpus(host, 4) for host in HOSTS)),
-    "kai.json": json.dumps(yaml.safe_load(topology("x.io/rack", "kubernetes.io/hostname"))),
+    "kai.json": json.dumps(parse(topology("x.io/rack", "kubernetes.io/hostname"))),
 }
 
 
@@ -680,7 +681,7 @@ def test_sources_beside_nodes(sources: tuple[str, ...], levels: list[str], tmp_p
     done = bayplan("topology", "import", *sources, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr
-    spec = yaml.safe_load(done.stdout)["spec"]
+    spec = parse(done.stdout)["spec"]
     (pool,) = spec["pools"]
     assert [each["name"] for each in pool["levels"]] == levels
     assert [each["nodes"] for each in pool["domains"]] == ["ip-1-[1-4]", "ip-2-[1-4]"]
@@ -695,7 +696,7 @@ def test_a_slurm_conf_brings_states_up_to_date(tmp_path: Path) -> None:
     assert bayplan("topology", "import", "old.conf", "-o", "topology.yaml", cwd=tmp_path).returncode == 0
     done = bayplan("topology", "import", "new.conf", "--update", "topology.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    unusable = yaml.safe_load(done.stdout)["spec"]["pools"][0]["unusable"]
+    unusable = parse(done.stdout)["spec"]["pools"][0]["unusable"]
     assert {reason: nodes for reason, nodes in unusable.items() if nodes} == {"notReady": "n3"}
 
 
@@ -718,7 +719,7 @@ def test_names_that_labels_or_domains_tell(domain: str, sources: tuple[str, ...]
     done = bayplan("topology", "import", "nodes.json", *sources, "-o", "topology.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "T4" not in done.stderr.replace("T482", "").replace("T432", "")
-    spec = yaml.safe_load((tmp_path / "topology.yaml").read_text(encoding="utf-8"))["spec"]
+    spec = parse((tmp_path / "topology.yaml").read_text(encoding="utf-8"))["spec"]
     (pool,) = spec["pools"]
     assert sum(each["nodes"].count(".hall") + each["nodes"].startswith("ip-") for each in pool["domains"])
     (rule,) = spec["schedulers"]["slurm"]["names"]
@@ -733,7 +734,7 @@ def test_findings_of_merged_sources_stand_in_their_files(tmp_path: Path) -> None
     (tmp_path / "nodes.json").write_text(nodes_file(*HOSTS), encoding="utf-8")
     done = bayplan("topology", "import", "nodes.json", "kit.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    spec = yaml.safe_load(done.stdout)["spec"]
+    spec = parse(done.stdout)["spec"]
     assert [(pool["node"]["count"], len(pool["domains"])) for pool in spec["pools"]] == [(4, 1)]
     assert spec["fabrics"]["rails"]["kind"] == "hostdevice"
     assert "nodes.json:1:" in next(line for line in done.stderr.splitlines() if "[T441]" in line)
@@ -852,7 +853,7 @@ def test_broken_texts_are_refused_in_peace(text: str, cut: float, put: str) -> N
 @given(text=st.sampled_from(WHOLE[2:]), steps=st.lists(st.integers(0, 50), max_size=12), value=junk)
 def test_values_of_any_type_are_refused_in_peace(text: str, steps: list[int], value: Any) -> None:
     try:
-        data = list(yaml.safe_load_all(text))
+        data = list(parse_all(text))
     except yaml.YAMLError:
         return
     broken = [_put(each, steps, value) for each in data]

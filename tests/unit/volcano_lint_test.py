@@ -19,6 +19,7 @@ from bayplan.text.patterns import MOST_STEPS
 from bayplan.topologies import hypernodes, native
 from bayplan.topologies.hypernodes import Member, faults, read_hyper_node
 from tools import golden
+from tools.data import parse_all
 
 COVERS = {
     "M707",
@@ -47,7 +48,7 @@ HALL = topology()
 
 def objects(text: str) -> list[Object]:
     """What `bayplan lint` makes of a file."""
-    return [Object((f"manifest:{i}",), each) for i, each in enumerate(yaml.safe_load_all(text))]
+    return [Object((f"manifest:{i}",), each) for i, each in enumerate(parse_all(text))]
 
 
 def codes(text: str, hall: ClusterTopology = HALL) -> list[str]:
@@ -268,7 +269,7 @@ junk = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), text=st.sampled_from([JOB, GANG, joined(SPINE, R0, R1)]))
 def test_whatever_stands_anywhere_is_no_crash(data: st.DataObject, text: str) -> None:
-    documents = list(yaml.safe_load_all(text))
+    documents = list(parse_all(text))
     places = [place for document in documents for place in _places(document)]
     holder, key = data.draw(st.sampled_from(places))
     holder[key] = data.draw(junk)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.effort import sample
 from tools.run import EXAMPLES, bayplan
 
 HEAD = """\
@@ -41,7 +42,7 @@ def finish(*arguments: str, cwd: Path) -> None:
         signal.signal(signal.SIGPROF, kept)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", sample(list(SCRIPTS), 1))
 def test_long_scripts(tmp_path: Path, name: str) -> None:
     (tmp_path / "train.sbatch").write_text(f"{HEAD}{SCRIPTS[name]}srun train\n", encoding="utf-8")
     finish("import", "train.sbatch", "-t", str(EXAMPLES / "sbatch-server" / "topology.yaml"), cwd=tmp_path)

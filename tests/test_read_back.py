@@ -21,7 +21,7 @@ from oracle import ORACLES, copies, single
 from oracle.intent import UnitIntent
 from tools import golden
 from tools.data import parse, parse_all
-from tools.effort import LONG, examples
+from tools.effort import LONG, examples, thorough
 
 VERSIONS = golden.VERSIONS["kai"]
 KAI = ORACLES["kai"]
@@ -160,6 +160,7 @@ def test_most_goldens_hold_manifests() -> None:
     assert {case.example for cases in found.values() for case in cases} == set(golden.examples()) - {"disaggregated"}
 
 
+@thorough
 def test_the_way_back_of_thousands_of_groups_is_short() -> None:
     replica = {"name": "replica", "replicas": 3000, "podSets": [{**support.WORKER, "replicas": 1}]}
     gangs = [{"name": "train", "workload": "pods", "groups": [replica]}]

@@ -116,7 +116,10 @@ def uses_of_modules() -> tuple[list[Use], list[Use]]:
     unknown: list[Use] = []
     for file, path in trees.items():
         name = ".".join(("bayplan", *Path(file).with_suffix("").parts)).removesuffix(".__init__")
-        found = uses_in(file, path.read_text(encoding="utf-8"), names_of(name))
+        text, known = path.read_text(encoding="utf-8"), names_of(name)
+        if "re." not in text and not any(isinstance(each, re.Pattern) for each in known.values()):
+            continue
+        found = uses_in(file, text, known)
         uses += found[0]
         unknown += found[1]
     compiled = {(use.pattern, use.flags): use.place for use in uses if use.method == "compile"}

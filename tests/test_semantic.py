@@ -19,7 +19,7 @@ from fuzz import semantic
 from fuzz.semantic_cases import accepted, draw, drawn, every
 from fuzz.semantic_inputs import FORMATS, complaint
 from judges import UPSTREAM
-from tools.effort import LONG, examples
+from tools.effort import LONG, examples, thorough
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
 FEW, MANY = 8, 100
@@ -38,6 +38,7 @@ def test_every_property_holds(scheduler: str) -> None:
     assert len(score.rendered) >= 0.4 * examples(FEW, MANY)
 
 
+@thorough
 def test_no_process_renders_other_bytes() -> None:
     """Under other seeds of Python's hashes, locales, time zones and folders."""
     cases = [accepted(draw(seed, name)).case for name in NAMES for seed in range(examples(3, 40))]

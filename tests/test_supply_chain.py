@@ -24,6 +24,7 @@ from test_packaging import LEFT_OUT, clean, packages, run, stand_in
 from tools.clients import tool
 from tools.data import parse
 from tools.docs import pages
+from tools.effort import thorough
 from tools.locks import LOCKS, Pin, path, pins, project, requirements
 from tools.run import ROOT
 from tools.sbom import BASE, base_image, document, license_of, normal
@@ -309,6 +310,7 @@ class TestReleaseOfATag:
             metadata = archive.read(f"bayplan-{__version__}.dist-info/METADATA").decode()
         assert f"Project-URL: Repository, {address}\n" in metadata
 
+    @thorough
     @pytest.mark.parametrize(
         ("change", "tag", "message"),
         [

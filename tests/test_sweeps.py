@@ -24,7 +24,7 @@ from bayplan.text.document import Document
 from bayplan.workflows import matrix, native
 from tools import slurm_job
 from tools.data import parse
-from tools.effort import seeds
+from tools.effort import sample, seeds
 from tools.golden import ACCEPTED
 from tools.pod_runner import expand
 from tools.run import EXAMPLES
@@ -281,7 +281,7 @@ def test_levels_of_a_copy_do_not_bind_others() -> None:
     assert "topologyConstraint" not in only(made, "PodGroup")["spec"]
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", sample(SCHEDULERS, 1))
 @pytest.mark.parametrize("limit", [{}, {"atOnce": 64}])
 def test_600_trials_on_64_gpus_are_no_error(scheduler: str, limit: dict[str, int]) -> None:
     compiled({"replicas": 600, **limit}, scheduler)

@@ -29,10 +29,7 @@ from tools.golden import cases
 from tools.run import EXAMPLES
 
 LONG = bool(os.environ.get("BAYPLAN_LONG"))
-FEW = {
-    *(("kai", "pretrain"), ("kai", "mig"), ("kai", "osmo-two-racks"), ("volcano", "elastic"), ("kueue", "pipeline")),
-    *(("native", "pretrain"), ("koordinator", "torchx-macvlan"), ("none", "elastic")),
-}
+FEW = {("kai", "osmo-two-racks"), ("volcano", "elastic"), ("koordinator", "torchx-macvlan")}
 FORMATS = ("osmo.yaml", "app.json", "train.sbatch", "generate.sbatch", "workflow.yaml")
 """The files with the job of an example: of another format, if it has one."""
 

@@ -246,7 +246,7 @@ def _followed(found: Found, way: str, before: list[dict[str, Any]]) -> str:
 READING = "RS"
 """Letters of codes of files that cannot be read. Such a file has no other findings yet, and most cases are minimal."""
 
-MOST = 20
+MOST = 40
 """The most places that are tried for one field."""
 
 NO_PLACE = "there is no place for it"

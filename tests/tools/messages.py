@@ -41,7 +41,7 @@ class Source:
     """The product's syntax trees, with what encloses each node and who calls each function."""
 
     def __init__(self) -> None:
-        paths = [path for path in sorted(PACKAGE.rglob("*.py")) if "codes" not in path.relative_to(PACKAGE).parts]
+        paths = [path for path in sorted(PACKAGE.rglob("*.py")) if CODE.search(path.read_text(encoding="utf-8"))]
         self.trees = {path: tree(path) for path in paths}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)

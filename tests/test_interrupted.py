@@ -95,7 +95,7 @@ def report(line: Mapping[str, Any]) -> Ended:
     return Ended(line["step"], line["code"], files, line["git"], line["check"], {})
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RUNS if LONG else list(RUNS)[::2])
 def test_a_run_that_is_killed(name: str, tmp_path: Path) -> None:
     old, new, ended = campaign(tmp_path, name, "SIGKILL", 10_000 if LONG else 10)
     assert old != new
@@ -113,7 +113,8 @@ def test_a_run_that_is_killed(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "signal"), [("folder", "SIGINT"), ("folder", "SIGHUP"), *((name, "SIGTERM") for name in RUNS)]
+    ("name", "signal"),
+    [("folder", "SIGINT"), ("folder", "SIGHUP"), *((name, "SIGTERM") for name in (RUNS if LONG else list(RUNS)[1::2]))],
 )
 def test_a_run_that_is_interrupted(name: str, signal: str, tmp_path: Path) -> None:
     old, new, ended = campaign(tmp_path, name, signal, 200 if LONG else 3)

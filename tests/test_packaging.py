@@ -137,7 +137,7 @@ SHAPES: dict[str, Callable[[Path, Path], Installed]] = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(SHAPES) if LONG else ["checkout", "wheel"])
+@pytest.fixture(scope="module", params=sorted(SHAPES) if LONG else ["wheel"])
 def installed(request: pytest.FixtureRequest, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """bayplan in one shape."""
     return SHAPES[request.param](checkout, tmp_path_factory.mktemp(request.param))

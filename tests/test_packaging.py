@@ -215,9 +215,8 @@ def test_the_sdist_holds_all_that_git_tracks_but_the_files_of_ci(checkout: Path)
 
 
 def test_a_wheel_of_the_sdist_is_the_wheel_of_the_checkout(checkout: Path, tmp_path: Path) -> None:
-    with tarfile.open(build(checkout, "sdist")) as archive:
-        archive.extractall(tmp_path / "made", filter="data")
-    (unpacked,) = (tmp_path / "made").iterdir()
+    subprocess.run(["tar", "-xf", build(checkout, "sdist"), "-C", tmp_path], check=True)
+    (unpacked,) = tmp_path.iterdir()
     assert build(unpacked, "wheel").read_bytes() == build(checkout, "wheel").read_bytes()
 
 

@@ -158,7 +158,13 @@ def _is_dense(raw: bytes, text: str, json: bool) -> bool:
 
 def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
     """An error in a file with the suffix .json, or a note, because YAML in flow style begins like JSON."""
-    mark, message = Mark(problem.pos), f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
+    place, reason = problem.pos, f"{problem.msg[0].lower()}{problem.msg[1:]}"
+    before = problem.doc[:place].rstrip(" \t\r\n")
+    if problem.doc[place : place + 1] in ("}", "]") and before.endswith(","):
+        place = len(before) - 1
+    if problem.doc[place + 1 :].lstrip(" \t\r\n")[:1] in ("}", "]") and problem.doc[place] == ",":
+        reason = "a comma before a closing bracket"  # Python has other words and another place since 3.13
+    mark, message = Mark(place), f"this is not JSON: {reason}"
     if name.lower().endswith(".json"):
         hint = "write keys and strings in double quotes, no comments, and no comma before a closing bracket"
         errors.stop("R107", mark, message, "keep one JSON value" if "Extra data" in problem.msg else hint)

@@ -62,6 +62,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = [str(each.longrepr[2]) for each in terminalreporter.stats.get("skipped", ()) if each.longrepr]
     for line in needs.summary(reason.removeprefix("Skipped: ") for reason in reasons):
         terminalreporter.write_line(line)
+    if path := os.environ.get("BAYPLAN_SKIPPED"):  # for another run, which has what they need
+        names = {each.nodeid.partition("[")[0] for each in terminalreporter.stats.get("skipped", ())}
+        Path(path).write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

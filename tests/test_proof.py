@@ -58,7 +58,7 @@ def test_tables_that_need_no_run(table: str) -> None:
 
 def test_releases_that_ci_builds() -> None:
     assert set(BUILT) < set(BY_NAME)
-    ours = ROOT / ".ci" / "run"
+    ours = ROOT / ".ci" / "programs"
     if not ours.exists():  # a source distribution
         return
     (asked,) = re.findall("tests/e2e/prepare (.+)", ours.read_text(encoding="utf-8"))

@@ -211,7 +211,7 @@ def test_the_sdist_holds_all_that_git_tracks_but_the_files_of_ci(checkout: Path)
     with tarfile.open(build(checkout, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names - there - {*new} == {"PKG-INFO"}
-    assert there - names == {".ci/programs", ".ci/pythons", ".ci/run"}
+    assert there - names == {".ci/run"}
 
 
 def test_a_wheel_of_the_sdist_is_the_wheel_of_the_checkout(checkout: Path, tmp_path: Path) -> None:

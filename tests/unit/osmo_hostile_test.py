@@ -126,8 +126,9 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize(("body", "codes"), sample(list(ENDLESS.values()), 1))
-def test_a_long_text_is_searched_once(body: str, codes: list[str]) -> None:
+@pytest.mark.parametrize("name", sample(list(ENDLESS), 1))
+def test_a_long_text_is_searched_once(name: str) -> None:
+    body, codes = ENDLESS[name]
     start = time.monotonic()
     found = stage(f"workflow:\n{body}\n")
     assert time.monotonic() - start < SECONDS

@@ -50,8 +50,9 @@ def covered() -> set[str]:
 
 def emitted() -> set[str]:
     """The codes that the source names."""
-    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "generator").rglob("*.py"))
-    return {match for text in texts for match in re.findall(r'"([RSWTPFMOA][1-9]\d\d)"', text)}
+    paths = [*(ROOT / "generator").rglob("*.py"), *(ROOT / "generator").rglob("support.yaml")]
+    texts = (path.read_text(encoding="utf-8") for path in paths)
+    return {match for text in texts for match in re.findall(r'(?:"|code: )([RSWTPFMOA][1-9]\d\d)\b', text)}
 
 
 def test_every_code_has_one_section_in_order_on_a_page_of_its_letter() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import items, mapping, non_empty, number_in, text
-from bayplan.model.backend import Support, not_yet_upstream
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
+from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
@@ -39,57 +39,6 @@ MIN_MEMBER = "kai.scheduler/batch-min-member"
 """How many pods must start in a Job or a JobSet."""
 
 """The label that the podgrouper reads from pods (`constants.go`, v0.10.0 to v0.17.0)."""
-
-KINDS = tuple(kind for kind in PLAIN if kind != "pod")
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", *KINDS, component="kai", since="0.15"),
-    *carries("place", "pod", SINGLE_PODS),
-    *carries("place", *OF_GROVE, component="kai", since="0.13"),
-    *(
-        not_yet_upstream(
-            f"place-{kind}", "KAI below 0.13 ignores the levels of Grove's PodGangs", "target KAI 0.13 or later"
-        )
-        for kind in OF_GROVE
-    ),
-    *refuses(
-        "place",
-        "another scheduler or podgrouper handles the pods of this kind and ignores a PodGroup from bayplan",
-        "use a Job, a JobSet or another kind whose pods KAI schedules by their own annotations",
-        but=(*KINDS, *OF_GROVE, "pod", SINGLE_PODS),
-    ),
-    *refuses(
-        "place",
-        "KAI below 0.15 creates its own PodGroup for the pods of each controller",
-        "target KAI 0.15 or later",
-        word="not yet upstream",
-        but=("pod", *OF_GROVE, SINGLE_PODS),
-    ),
-    *carries("copies", "jobset", component="kai", since="0.16"),
-    *carries("copies", *OF_GROVE),
-    *refuses(
-        "copies",
-        "KAI makes the copies of a pod template separate subgroups only for the Jobs of a JobSet, and since 0.16",
-        "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group, and list the groups in a policy",
-        word="not yet upstream",
-        but=OF_GROVE,
-    ),
-    *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
-    *refuses(
-        "ranks",
-        "KAI assigns pods to subgroups by labels, and all pods of one template have the same labels",
-        "write a replicatedJob for each group and list the groups in a policy, make each group a Job of a replicatedJob"
-        " (KAI 0.16), or use a Workflow",
-        but=("lws", "pytorchjob"),
-    ),
-    *carries("gangs", "lws", component="kai", since="0.15"),
-    *carries("gangs", *OF_GROVE),
-    *refuses(
-        "gangs",
-        "KAI makes one PodGroup of all pods of this kind",
-        "write a workload for each gang",
-        but=("lws", *OF_GROVE),
-    ),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -238,4 +187,4 @@ def _of_annotations(found: PodsFound) -> Asked:
     return Asked(name, found.workload.route, (whole, *segments), queue=found.own(QUEUE))
 
 
-EXISTING = Existing(SUPPORT, place, QUEUE, ask)
+EXISTING = Existing(table("kai").existing, place, QUEUE, ask)

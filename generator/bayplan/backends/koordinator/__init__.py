@@ -24,19 +24,13 @@ from bayplan.backends.koordinator.pod_group import (
     placed_groups,
     units_with_all_pods,
 )
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
-    Feature,
     Need,
-    Support,
-    approximate,
-    exact,
-    never,
-    not_yet_here,
-    not_yet_upstream,
 )
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, uses_dra, walk
@@ -45,173 +39,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.search import may_lack, starving
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
 
-FEATURES = {
-    "koordinator-unlike-groups": Feature("groups of different size or level, or pods beside them", code="F639"),
-    "koordinator-inner-levels": Feature("a required level of several groups", code="F631"),
-    "koordinator-unlike-pods": Feature("pods of different size in a gang with a placement", code="F690"),
-    "koordinator-elastic-placed": Feature("`minReplicas` in a gang with a placement", code="F680"),
-    "koordinator-claims-placed": Feature("GPUs claimed through DRA in a gang with a placement", code="F605"),
-    "koordinator-mixed-names": Feature("pod names of which those of a group are not neighbours", "", "F665", firm=True),
-    "koordinator-one-chain": Feature("pools with different levels", "", "F666", firm=True),
-    "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
-    "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
-    "koordinator-unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
-    "koordinator-retries": Feature("`retryOnExitCodes` in a gang with a required level", code="F695"),
-    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
-}
-"""Features that concern only Koordinator."""
-
-ALL_AT_ONCE = (
-    "Koordinator plans nodes for all pods of a gang at once, so a gang with a placement starts only as a whole"
-)
-KUBERNETES_1_28 = "Koordinator 1.7 is built on Kubernetes 1.28 and does not know resource claims of today's API"
-
-COPIES = "Koordinator holds back the pods of a gang together, so each copy is a gang of its own, with its own objects"
-SUPPORT = (
-    *exact(
-        "gang group-depth uneven-groups mixed-pod-sets required-level preferred-level required-and-preferred",
-        "group-preferred optional-pods optional-pods-placed several-compute-domains compute-domain-each network-cards",
-        "pod-network fixed-address queue no-queue priority preemptible label-key-length level-count node-name-length",
-        "workload-jobset workload-job workload-pods",
-    ),
-    Support("koordinator-inner-levels", component="koordinator", since="1.8"),
-    not_yet_upstream(
-        "koordinator-inner-levels",
-        "Koordinator below 1.8 does not keep groups whole; it has no podCountMultiple",
-        "remove the placement of the groups, or target Koordinator 1.8",
-    ),
-    not_yet_upstream(
-        "koordinator-unlike-groups",
-        "Koordinator has one podCountMultiple per layer for all pods of a gang, so all groups need one size and one"
-        " level, and no pods may be beside them",
-        "make the groups equal, or write a gang for each kind of group",
-    ),
-    not_yet_upstream(
-        "koordinator-unlike-pods",
-        "Koordinator counts the room of a node as if all pods of the gang had the requests of the first",
-        "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
-    ),
-    approximate(
-        "koordinator-unequal-pods",
-        "Koordinator places the pods of a gang without a placement one after another and never moves them, so if"
-        " room is scarce, it may not place them although they fit",
-        "write a separate gang for the largest pods, and apply it first",
-        report="info",
-    ),
-    approximate(
-        "koordinator-retries",
-        "Koordinator places the pods of a gang with a required level only together, so a pod that starts again waits"
-        " until the gang restarts",
-        "use `restartGangOnExitCodes`",
-        report="warning",
-    ),
-    approximate(
-        "concurrent-gangs",
-        "Koordinator places gangs one after another and never moves them, so if room is scarce, it may not place all"
-        " gangs although they fit",
-        "apply the gang that needs the most room first: `--gang NAME`",
-        report="info",
-    ),
-    not_yet_upstream(
-        "koordinator-inner-preferred",
-        "Koordinator packs only the gang as a whole; it has no preference for groups",
-        "use `required` on the group, or remove `preferred`",
-    ),
-    not_yet_upstream(
-        "optional-groups",
-        "Koordinator starts a gang group only with all of its gangs",
-        "remove the group's `minReplicas`",
-    ),
-    not_yet_upstream("koordinator-elastic-placed", ALL_AT_ONCE, "remove `minReplicas`, or the placement"),
-    not_yet_upstream(
-        "separate",
-        "Koordinator packs groups and cannot keep them apart",
-        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
-    ),
-    never(
-        "mixed-pools",
-        "Koordinator has one ClusterNetworkTopology for the whole cluster, and ignores nodes that lack one of its"
-        " labels",
-        "put the pods of each pool into a gang of their own",
-    ),
-    never(
-        "koordinator-one-chain",
-        'Koordinator has one ClusterNetworkTopology, "default", with a single chain of layers, and ignores nodes'
-        " that lack"
-        " the label of a layer",
-        "give all pools with levels the same list of level names (their labels may differ), or remove the levels of a"
-        " pool",
-    ),
-    never(
-        "koordinator-layer-names",
-        "Koordinator names layers after levels in CamelCase, and two layers would have the same name, or that of a"
-        " layer of Koordinator itself",
-        "rename the level",
-    ),
-    never(
-        "repeated-values",
-        "Koordinator identifies a domain by its layer and label value, so equal values under two parents become one"
-        " domain under the first",
-        "label the nodes with values that are unique in the cluster, such as spine-a.r1",
-    ),
-    never(
-        "koordinator-mixed-names",
-        "Koordinator fills domains in the alphabetical order of pod names, which mixes the pods of several groups",
-        "rename the group or the podSet, so that the pod names of each group follow one another",
-    ),
-    Support("rank-order", up_to=10),
-    approximate(
-        "rank-order",
-        'Koordinator places pods in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
-        " each group stays whole",
-        report="info",
-    ),
-    approximate(
-        "compute-domain",
-        "Koordinator plans only with the claims of a gang's first pod; this works for pods that take whole nodes, but"
-        " upstream does not test it",
-        "set `computeDomain: never` if the pods do not need NVLink between nodes",
-        report="warning",
-        component="koordinator",
-        since="1.8",
-    ),
-    not_yet_upstream("compute-domain", KUBERNETES_1_28, "target Koordinator 1.8, or set `computeDomain: never`"),
-    approximate(
-        "network-claim",
-        "Koordinator does not count claimed network cards, so it may plan more pods on a node than the node has"
-        " cards for",
-        "let each pod take a whole node, or use a device plugin",
-        report="warning",
-        component="koordinator",
-        since="1.8",
-    ),
-    not_yet_upstream("network-claim", KUBERNETES_1_28, "use a device plugin"),
-    approximate(
-        "gpu-claim",
-        "Koordinator does not count GPUs claimed through DRA against an ElasticQuota",
-        "if quotas matter, set `allocator: device-plugin` on the accelerator in the topology",
-        report="warning",
-        component="koordinator",
-        since="1.8",
-    ),
-    not_yet_upstream("gpu-claim", KUBERNETES_1_28, "set `allocator: device-plugin` on the accelerator in the topology"),
-    not_yet_upstream(
-        "koordinator-claims-placed",
-        "Koordinator does not count claimed GPUs, so it plans more pods on a node than the node has GPUs for, and"
-        " the gang waits forever",
-        "set `allocator: device-plugin` on the accelerator in the topology, or remove the placement",
-    ),
-    not_yet_here(
-        "numa",
-        "Koordinator has its own NUMA policies on nodes and pods",
-        "remove `numa`, and label the nodes with node.koordinator.sh/numa-topology-policy",
-    ),
-    approximate("limited-copies", COPIES, report="info"),
-    approximate("unlimited-copies", COPIES, report="info"),
-    never("workload-volcano-job", hint="use `workload: jobset`"),
-    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
-)
-
+TABLE = table("koordinator")
 
 # Needs of plans and topologies that only Koordinator has, and settings that the cluster needs.
 
@@ -381,7 +209,12 @@ def _stem(name: str, kind: str) -> str:
 
 
 BACKEND = Backend(
-    Declaration("koordinator", component="koordinator", support=SUPPORT, features=FEATURES),
+    Declaration(
+        "koordinator",
+        component="koordinator",
+        support=TABLE.support,
+        features=TABLE.features,
+    ),
     lower,
     needs=needs,
     notices=notices,

@@ -13,46 +13,17 @@ from itertools import takewhile
 from typing import Any
 
 from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SCHEDULER, SPEC, common_parts, lower
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import items, number_in, text
-from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
+from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 from bayplan.topologies.koordinator import layer_name
-
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", *PLAIN, SINGLE_PODS),
-    *refuses(
-        "place",
-        "another scheduler places the pods of this kind",
-        "use a JobSet, or another kind whose pods Koordinator schedules",
-        word="not yet in bayplan",
-        but=(*PLAIN, SINGLE_PODS),
-    ),
-    *carries("copies", "jobset"),
-    *refuses(
-        "copies",
-        "Koordinator places pods in the order of their names, which do not contain the number of their copy",
-        "use a JobSet",
-        but=("jobset",),
-    ),
-    *refuses(
-        "ranks",
-        "Koordinator places pods in the alphabetical order of their names, where 10 comes before 2, which mixes groups",
-        "make each group a Job of a JobSet, write a pod template for each group, or use a Workflow",
-        word="not yet upstream",
-    ),
-    *refuses(
-        "gangs",
-        "Koordinator reads the PodGroup from a label of the pod template, so all pods of one template are one gang",
-        "write a workload for each gang",
-    ),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -130,4 +101,4 @@ def _common(names: Sequence[str]) -> str:
     return "-".join(words) or min(names)
 
 
-EXISTING = Existing(SUPPORT, place, QUOTA, ask)
+EXISTING = Existing(table("koordinator").existing, place, QUOTA, ask)

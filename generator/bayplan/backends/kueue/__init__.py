@@ -5,7 +5,7 @@ The rows declare what Kueue supports, by feature, amount and version. Messages a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bayplan.backends.kueue.lower import (
     LAYER_GATE,
@@ -17,6 +17,7 @@ from bayplan.backends.kueue.lower import (
     prefers_below,
     requests,
 )
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.kube.kinds import MPIJOB, instances
 from bayplan.model.backend import (
@@ -24,14 +25,7 @@ from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
-    Feature,
     Need,
-    Support,
-    approximate,
-    exact,
-    never,
-    not_yet_here,
-    not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape, Workload
 from bayplan.model.plan import (
@@ -57,286 +51,7 @@ from bayplan.planning.fit import prove as fit
 from bayplan.planning.fit.problem import demand
 from bayplan.planning.fit.search import may_lack, starving
 
-FEATURES: Mapping[str, Feature] = {
-    "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
-    "unlike-slices": Feature("a placement over groups that differ", code="F639"),
-    "slice-layers": Feature("nested groups with a level each", "layers of slices", "F638"),
-    "gated-slice-layers": Feature("nested groups, with TASMultiLayerTopology on", "layers of slices", "F638"),
-    "slice-of-jobs": Feature("nested groups in a JobSet", code="F638"),
-    "slice-preferred": Feature("a preferred level of groups", code="F632"),
-    "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
-    "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
-    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
-    "concurrent-pod-sets": Feature("several podSets in little room", "podSets", "F690"),
-    "flavorless-pods": Feature("pods without requests", code="F643"),
-    "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
-    "surge": Feature("copies above `replicas` during a rollout (`surge`)", code="F771", firm=True),
-    CHAINED: Feature("separate admission of copies that wait for others (`atOnce`)", code="F659"),
-    "queues-together": Feature("queues of their own for gangs with `dependsOn`", code="F758", firm=True),
-    "late-launcher": Feature("launchers of MPIJobs that start later", code="F783"),
-    "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
-    "flavor-count": Feature("many pools", "pools", "F658", True),
-}
-"""Needs that only Kueue has: the shared needs do not describe pairs and slices."""
-
-ONE_BY_ONE = (
-    "Kueue places each podSet by itself, and keeps at most two podSets together: a leader with one pod and its workers"
-)
-UNFOLD = "merge the pods into one podSet, or place the groups and remove the placement around them"
-ELASTIC = "Kueue admits a workload as a whole; its partial admission covers only Jobs without a topology"
-NESTED_SLICES = (
-    "Kueue has at most 3 nested layers of slices, behind TASMultiLayerTopology since 0.17 and by default since 0.19"
-)
-
-PODS = (
-    approximate("gang", "Kueue admits all pods at once, but kube-scheduler starts them one by one", report="info"),
-    Support("rank-order"),
-    never("optional-pods", ELASTIC, "remove `minReplicas`"),
-    Support("optional-pods-placed"),  # "optional-pods" refuses the pods themselves
-    never("optional-groups", ELASTIC, "remove `minReplicas`"),
-    approximate(
-        "concurrent-gangs",
-        "Kueue admits gangs one after another and never moves them, so if room is scarce, it may not admit all gangs"
-        " although they fit",
-        "apply the gang that needs the most room first: `--gang NAME`",
-        report="info",
-    ),
-    approximate(
-        "concurrent-pod-sets",
-        "Kueue places podSets one after another and never moves them, so if room is scarce, it may not admit the gang,"
-        " or lose a preferred level",
-        "write the podSet that needs the most room first",
-        report="info",
-    ),
-    never(
-        "numa",
-        "Kueue does not align pods to NUMA nodes; the kubelet does",
-        "remove `numa`, and set the kubelet's topology manager policy",
-    ),
-    never(
-        "flavorless-pods",
-        "Kueue assigns no flavor to pods without requests, and admits no workload that has such pods, unless its"
-        " ClusterQueue covers `pods`",
-        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
-    ),
-    not_yet_here(
-        "bare-pod-sets",
-        "Kueue identifies the podSets of bare pods by their requests, not by name",
-        "use `workload: jobset`",
-    ),
-)
-PLACEMENT = (
-    *exact(
-        "group-depth uneven-groups required-level preferred-level repeated-values",
-    ),
-    not_yet_upstream(
-        "group-preferred",
-        "Kueue has only required levels for slices of a podSet; below their level it packs them tightly anyway",
-        "remove `preferred`, or require the level",
-    ),
-    not_yet_upstream(
-        "slice-preferred",
-        "Kueue has only required levels for slices of a podSet",
-        "require the level, or set `preferred` on the whole gang",
-    ),
-    not_yet_upstream(
-        "finer-preferred",
-        "Kueue admits no podSet that prefers a finer level than its slices require",
-        "prefer the level of the groups or a coarser one",
-    ),
-    not_yet_upstream(
-        "required-and-preferred",
-        "Kueue accepts either a required or a preferred level; below a required level it packs pods tightly anyway",
-        "remove `preferred`",
-    ),
-    not_yet_upstream(
-        "separate",
-        "Kueue may place several slices in one domain and cannot keep them apart",
-        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
-    ),
-    never(
-        "mixed-pools",
-        "Kueue runs each podSet on one ResourceFlavor, which has one Topology",
-        "put the pods of each pool into a group of their own, without a placement over both",
-    ),
-    Support("mixed-pod-sets", up_to=2),
-    not_yet_upstream("mixed-pod-sets", ONE_BY_ONE, UNFOLD),
-    not_yet_upstream(
-        "unlike-pair",
-        "Kueue keeps two podSets together only if one has a single pod, both are in one pool and neither has slices;"
-        " several instances of their group would be slices",
-        "write each instance as a group of its own with `replicas: 1`, or remove the placement of the group",
-    ),
-    not_yet_upstream(
-        "unlike-slices",
-        "Kueue cuts a podSet into slices of equal size with consecutive ranks",
-        "make the groups equal, or place each group and remove the placement around them",
-    ),
-    Support("slice-layers", up_to=1),
-    Support("slice-layers", up_to=3, component="kueue", since="0.19"),
-    not_yet_upstream(
-        "slice-layers",
-        NESTED_SLICES,
-        "target Kueue 0.19, state the gate in the topology file, `schedulers: {kueue: {featureGates:"
-        " {TASMultiLayerTopology: true}}}`, or nest fewer groups",
-    ),
-    not_yet_upstream(
-        "slice-of-jobs",
-        "each inner group is a Job of the JobSet, and Kueue's webhook refuses Jobs that have fewer pods than a slice",
-        "use `workload: job`, which takes one podSet, or remove the placement around the inner groups",
-    ),
-    Support("gated-slice-layers", up_to=1),
-    Support("gated-slice-layers", up_to=3, component="kueue", since="0.17"),
-    not_yet_upstream("gated-slice-layers", NESTED_SLICES, "target Kueue 0.17 or later, or nest fewer groups"),
-)
-CLAIMS = (
-    *exact(
-        "network-cards pod-network fixed-address",
-    ),
-    approximate(
-        "compute-domain",
-        "Kueue below 0.18 does not see claims for ComputeDomain channels, so they count against no quota",
-        "ignore this if each node has one pod with such a claim",
-        report="warning",
-        component="kueue",
-        until="0.18",
-    ),
-    not_yet_upstream(
-        "compute-domain",
-        "Kueue 0.18 refuses claims with a device configuration, and each claim for a ComputeDomain channel has one",
-        "target Kueue 0.19 or 0.17",
-        component="kueue",
-        until="0.19",
-    ),
-    Support("compute-domain"),
-    approximate(
-        "several-compute-domains",
-        "bayplan writes one ComputeDomain for the gang, because under Kueue its groups share one pod template; each"
-        " group keeps NVLink through its required level",
-        "set `computeDomain: gang` to state this in the file",
-        report="warning",
-    ),
-    never(
-        "compute-domain-each",
-        "under Kueue the groups share one pod template, which names one claim template",
-        "remove `computeDomain: group`; one ComputeDomain for the gang does the same inside each group",
-    ),
-    not_yet_upstream(
-        "network-claim",
-        "Kueue does not count claimed network cards when it chooses a domain, and Kueue 0.18 admits no workload whose"
-        " claims have constraints or a configuration",
-        "use a fabric whose cards are extended resources",
-    ),
-    not_yet_upstream(
-        "gpu-claim",
-        "Kueue does not count claimed GPUs when it chooses a domain, so it chooses domains that are full",
-        "use `allocator: device-plugin`",
-    ),
-)
-QUEUES = (
-    Support("queue"),
-    never(
-        "no-queue",
-        "Kueue ignores workloads without a queue",
-        "set `spec.queue`, or `defaults.queue` in the topology file",
-    ),
-    Support("priority"),
-    never(
-        "preemptible",
-        "Kueue ignores `preemptible`; the ClusterQueue decides which workloads it may preempt",
-        "remove `preemptible`, and set `preemption` in the ClusterQueue",
-    ),
-    approximate(
-        "admitted-together",
-        "Kueue admits gangs with `dependsOn` together, as one JobSet, once there are quota and room for all of them",
-        "render them separately with `--gang NAME` if they wait too long",
-        report="info",
-    ),
-    never(
-        "queues-together",
-        "gangs with `dependsOn` are one JobSet, which Kueue admits from the queue that its label names",
-        "give them one queue, or render them separately with `--gang NAME`",
-    ),
-    never(
-        CHAINED,
-        "copies that wait would be in one JobSet with those that run, and Kueue admits a JobSet only if there are quota"
-        " and room for all of it",
-        "remove `atOnce`, or state in the topology's `queues` a `limit` of the queue that holds only so many copies",
-    ),
-)
-CLUSTER = (
-    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD `workloads.kueue.x-k8s.io`), as many as a Topology has.
-    Support("level-count", up_to=8),
-    Support("level-count", up_to=16, component="kueue", since="0.14.3"),
-    never(
-        "level-count",
-        "a Topology of Kueue has at most 16 levels, and up to Kueue 0.14.2 an assignment has at most 8",
-        "remove levels that no placement uses",
-    ),
-    # A level in a Workload: no limit in v1beta1, 63 characters in v1beta2; 316 in a Topology.
-    Support("label-key-length", up_to=316, component="kueue", until="0.15"),
-    Support("label-key-length", up_to=63),
-    never(
-        "label-key-length",
-        "a Workload of Kueue names a level in at most 63 characters, with prefix and slash (316 below Kueue 0.15)",
-        "copy the label of the nodes to a label with a shorter key",
-    ),
-    Support("node-name-length"),
-    Support("flavor-count", up_to=64),
-    never(
-        "flavor-count",
-        "a ClusterQueue of Kueue has at most 64 flavors for one set of resources, and each pool is one flavor",
-        "merge pools with equal nodes and levels",
-    ),
-    Support("flavor-size", up_to=8),
-    never(
-        "flavor-size",
-        "a ResourceFlavor of Kueue has at most 8 node labels and 8 tolerations",
-        "select the nodes by one label that only the nodes of this pool have",
-    ),
-)
-KINDS = (
-    Support("late-launcher", component="mpiOperator", since="0.8"),
-    not_yet_upstream(
-        "late-launcher",
-        "Kueue chooses nodes when the launcher's Job is there already, and mpi-operator below 0.8 does not change it",
-        "target mpi-operator 0.8 or later, or use `workload: jobset`",
-    ),
-    Support("workload-jobset", up_to=8),
-    Support("workload-jobset", up_to=10, component="kueue", since="0.18"),
-    Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
-    never(
-        "workload-jobset",
-        "a Workload of Kueue has at most 8 podSets (10 since Kueue 0.18, 18 since 0.19), and each replicatedJob is one",
-        "make the groups equal, so that they become one podSet",
-    ),
-    Support("workload-job", up_to=1),
-    Support("limited-copies"),
-    # `podsCount` and `minPodsCount` in pkg/controller/jobs/job/job_controller.go (Kueue 0.14 to 0.19)
-    approximate(
-        "unlimited-copies",
-        "Kueue admits a Job only if all its pods fit together, and starts no more after a partial admission, so each"
-        " copy is a Job of its own",
-        "set `atOnce`",
-        report="info",
-    ),
-    never(
-        "workload-job",
-        "Kueue admits each Job as a workload of its own, and cannot admit several Jobs together",
-        "use `workload: jobset`",
-    ),
-    Support("workload-pods"),
-    # `filterWorkloads` (pkg/controller/jobs/leaderworkerset/leaderworkerset_reconciler.go)
-    Support("surge", component="kueue", since="0.16"),
-    not_yet_upstream(
-        "surge",
-        "Kueue below 0.16 makes no Workload for a copy above `replicas`, so its pods wait for ever",
-        "target Kueue 0.16 or later, or set `surge: 0`",
-    ),
-    never("workload-volcano-job", hint="use `workload: jobset`"),
-    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
-)
-SUPPORT = (*PODS, *PLACEMENT, *CLAIMS, *QUEUES, *CLUSTER, *KINDS)
+TABLE = table("kueue")
 
 
 # Needs that only Kueue has: how placements cover podSets, the size of a workload, and the flavors of pods.
@@ -588,8 +303,8 @@ BACKEND = Backend(
     Declaration(
         "kueue",
         component="kueue",
-        support=SUPPORT,
-        features=FEATURES,
+        support=TABLE.support,
+        features=TABLE.features,
         kinds=(
             "jobset",
             "job",

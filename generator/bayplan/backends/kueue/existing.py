@@ -24,21 +24,14 @@ from bayplan.backends.kueue.lower import (
     requests,
     topology_annotations,
 )
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Diagnostic, Outcome, info
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, instances
 from bayplan.kube.objects import non_empty, number_in, text
-from bayplan.model.backend import Support, never, not_yet_upstream
 from bayplan.model.existing import (
-    LED,
-    SINGLE_PODS,
-    SOLE,
-    SPANNING,
     TITLES,
-    UNNUMBERED,
     Existing,
-    carries,
-    refuses,
     single_pods,
     without_group,
 )
@@ -46,103 +39,9 @@ from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
-FEW_TEMPLATES = ("job", "statefulset", "pod", "lws", SOLE, SINGLE_PODS)
-"""Kinds of one or two pod templates. Kueue admits each pod of a Deployment by itself."""
-
-MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
-"""Kinds of any number of pod templates -> the podSets that Kueue adds: the pod that submits a RayJob."""
-
-MOST_POD_SETS = (("", 8), ("0.18", 10), ("0.19", 18))
-"""The version since which a Workload has at most so many podSets (CRD `workloads.kueue.x-k8s.io`)."""
-
 OVERRIDES, PATCHES = "0.14.8", "0.17"
 """The first versions that write `podTemplateOverrides` of Trainer 2.1, and `runtimePatches` of Trainer 2.2 (Kueue
 v0.14.8 and v0.18.2, pkg/controller/jobs/trainjob/trainjob_controller.go)."""
-
-SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
-"""Kinds whose pods have an index by which Kueue assigns them to domains."""
-
-
-def _placed_kinds() -> Iterator[Support]:
-    yield from carries("place", *FEW_TEMPLATES)
-    for kind, extra in MANY_TEMPLATES.items():
-        for since, most in MOST_POD_SETS:
-            if kind != "trainjob":
-                yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if since else "", since=since)
-    yield from _train_jobs()
-    for kind in MANY_TEMPLATES:
-        yield never(
-            f"place-{kind}",
-            "a Workload of Kueue has at most 8 podSets (10 since Kueue 0.18, 18 since 0.19), and each pod template"
-            " is one" + (", besides the pod that submits the RayJob" if MANY_TEMPLATES[kind] else ""),
-            "merge equal pod templates into one with more pods, or split the workload",
-        )
-
-
-def _train_jobs() -> Iterator[Support]:
-    """Kueue labels and annotates the pods of a TrainJob when it has chosen nodes. Trainer 2.0 has no field for this."""
-    older = Support("place-trainjob", up_to=8, component="kueue", since=OVERRIDES, until=PATCHES)
-    yield older._replace(beside=("trainer", "2.1", "2.2"))
-    for since, most in MOST_POD_SETS:
-        row = Support("place-trainjob", up_to=most, component="kueue", since=max(since, PATCHES))
-        yield row._replace(beside=("trainer", "2.2", ""))
-    lost = not_yet_upstream(
-        "place-trainjob",
-        "Kueue 0.14.8 to 0.16 starts TrainJobs of Trainer 2.1, and newer versions those of Trainer 2.2 and later",
-        "target versions that belong together, or use a JobSet",
-    )
-    yield lost._replace(component="kueue", until=OVERRIDES)
-    yield lost._replace(component="kueue", until=PATCHES, beside=("trainer", "2.2", ""))
-    yield lost._replace(component="kueue", since=PATCHES, beside=("trainer", "", "2.2"))
-    yield lost._replace(component="trainer", until="2.1")
-
-
-SUPPORT: tuple[Support, ...] = (
-    *_placed_kinds(),
-    *refuses(
-        "place",
-        "Kueue has no integration that admits the pods of this kind as one gang",
-        "use a JobSet or a Job, reduce a Deployment to one pod, or remove the placement",
-        but=(*FEW_TEMPLATES, *MANY_TEMPLATES),
-    ),
-    *carries("copies", "jobset", "trainjob"),
-    *refuses(
-        "copies",
-        "Kueue cannot identify the copies, because the pods do not carry the number of their copy",
-        "use a JobSet",
-        but=("jobset", "trainjob"),
-    ),
-    *carries("ranks", *SLICED),
-    not_yet_upstream(
-        f"ranks-{LED}",
-        "Kueue would group the wrong pods, because workers beside a leader with its own template count from 1",
-        "remove the leader's template if a worker's serves as well, or remove the size of the groups",
-    ),
-    never(
-        f"ranks-{UNNUMBERED}",
-        "Kueue would group the wrong pods, because they have no index that counts from 0",
-        "set `completionMode: Indexed`, remove `runLauncherAsWorker` of an MPIJob, or remove the size of the groups",
-    ),
-    not_yet_upstream(
-        f"ranks-{SPANNING}",
-        "Kueue's webhook refuses Jobs that have fewer pods than a slice, and each group consists of several Jobs",
-        "use groups of one Job or less, or write a Job with all the pods instead of the JobSet",
-    ),
-    *refuses(
-        "ranks",
-        "Kueue cannot find neighbouring ranks, because the pods of this kind have no index",
-        "give each group a pod template of its own, such as a worker group, or use a JobSet",
-        word="not yet upstream",
-        but=(*SLICED, LED, SPANNING, UNNUMBERED),
-    ),
-    *carries("gangs", "lws"),
-    *refuses(
-        "gangs",
-        "Kueue makes one Workload of all pods of this kind",
-        "write a workload for each gang",
-        but=("lws",),
-    ),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -238,4 +137,4 @@ def _layers(value: str) -> list[tuple[str, int]]:
     return [(level, size) for level, size in sized if size > 0]
 
 
-EXISTING = Existing(SUPPORT, place, QUEUE, ask)
+EXISTING = Existing(table("kueue").existing, place, QUEUE, ask)

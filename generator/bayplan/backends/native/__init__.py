@@ -24,19 +24,13 @@ from bayplan.backends.native.groups import (
     templates,
     walk_nodes,
 )
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
-    Feature,
     Need,
-    Support,
-    approximate,
-    exact,
-    never,
-    not_yet_here,
-    not_yet_upstream,
 )
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import (
@@ -55,204 +49,9 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand
 from bayplan.planning.fit.search import may_lack, starving
 
+TABLE = table("native")
+
 KUBERNETES = "kubernetes"
-GREEDY = (
-    "kube-scheduler 1.37 places groups one after another, each with as many pods as it can, so optional pods may"
-    " take the room that another group needs to start"
-)
-ONE_LEVEL = "a PodGroup of kube-scheduler has one required level and no preferred one"
-
-FEATURES: Mapping[str, Feature] = {
-    "groups-together": Feature("groups with a placement that start together or not at all", "groups", "F670"),
-    "group-objects": Feature("deeply nested groups", "objects from the gang down to its pods", "F671", firm=True),
-    "templates": Feature("many kinds of groups side by side", "templates in one list", "F671", firm=True),
-    "template-name-length": Feature("long names of groups", "characters", "F613", firm=True),
-    "never-preempted": Feature("`preemptible: false`", "", "F684"),
-    "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F680"),
-    "repeated-domains": Feature("a level whose values repeat under several parents", "", "F628"),
-    "unequal-pods": Feature("pods of different size in one PodGroup", "podSets", "F690"),
-    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
-    "group-priority": Feature("the priority of groups, with no gate stated", code="F683"),
-    "levels-as-objects": Feature("objects for levels", code="F678"),
-}
-
-SUPPORT = (
-    *exact(
-        "mixed-pod-sets optional-pods mixed-pools repeated-values rank-order compute-domain compute-domain-each",
-        "several-compute-domains network-cards network-claim pod-network fixed-address gpu-claim no-queue preemptible",
-        "level-count workload-job workload-pods limited-copies unlimited-copies",
-    ),
-    Support("gang", component=KUBERNETES, since="1.35"),
-    never(
-        "gang",
-        "Kubernetes below 1.35 has no Workload API and starts the pods of a gang one by one",
-        "target Kubernetes 1.35 or later, or choose another scheduler",
-    ),
-    Support("required-level", component=KUBERNETES, since="1.36"),
-    not_yet_upstream(
-        "required-level",
-        "Kubernetes below 1.36 has no levels; it only counts the pods of a gang",
-        "target Kubernetes 1.36 or later, or choose another scheduler",
-    ),
-    not_yet_upstream("preferred-level", ONE_LEVEL, "use `required`, or remove `preferred`"),
-    not_yet_upstream("required-and-preferred", ONE_LEVEL, "remove `preferred`"),
-    not_yet_upstream("group-preferred", ONE_LEVEL, "use `required`, or remove `preferred`"),
-    Support("group-depth", up_to=1, component=KUBERNETES, since="1.36"),
-    Support("group-depth", up_to=4, component=KUBERNETES, since="1.37"),
-    never(
-        "group-depth",
-        "kube-scheduler supports at most 4 nested levels",
-        "remove a level between the outermost and the innermost",
-        component=KUBERNETES,
-        since="1.37",
-    ),
-    not_yet_upstream(
-        "group-depth",
-        "Kubernetes has levels since 1.36 and nested groups since 1.37",
-        "target Kubernetes 1.37",
-        component=KUBERNETES,
-        until="1.36",
-    ),
-    not_yet_upstream(
-        "group-depth",
-        "Kubernetes below 1.37 has no nested groups (CompositePodGroup)",
-        "target Kubernetes 1.37, or keep only the outermost level",
-    ),
-    Support("groups-together", component=KUBERNETES, since="1.37"),
-    Support("groups-together", component=KUBERNETES, until="1.36"),  # 1.35 counts all pods of a gang together
-    not_yet_upstream(
-        "groups-together",
-        "Kubernetes below 1.37 starts each group with a placement as a gang of its own, and cannot tie them together",
-        "target Kubernetes 1.37, move the placement to the gang, or make each group a gang",
-    ),
-    Support("group-objects", up_to=4),
-    never(
-        "group-objects",
-        "kube-scheduler accepts at most 4, and each group with `minReplicas` needs one",
-        "nest fewer groups, or remove `minReplicas`",
-    ),
-    Support("templates", up_to=8),
-    never(
-        "templates",
-        "a Workload of Kubernetes lists at most 8 templates side by side",
-        "nest some groups in a group with a placement, make some of them equal, or split the gang",
-    ),
-    Support("template-name-length", up_to=63),
-    never(
-        "template-name-length",
-        "Kubernetes requires a DNS label of at most 63 characters as the name of a template",
-        "shorten the names of the groups",
-    ),
-    approximate(
-        "uneven-groups",
-        "kube-scheduler places groups in the order of their creation and never moves them, so if room is scarce, a"
-        " small group may take the domain that a large one needs",
-        "write the largest group first",
-        report="info",
-    ),
-    approximate(
-        "unequal-pods",
-        "kube-scheduler places the pods of a group one after another and never moves them, so if room is scarce, it may"
-        " not place them although they fit",
-        "write the podSet with the largest pods first",
-        report="info",
-    ),
-    approximate(
-        "concurrent-gangs",
-        "kube-scheduler places gangs one after another and spreads their pods over the nodes, so if room is scarce, it"
-        " may not place all gangs although they fit",
-        "apply the gang that needs the most room first: `--gang NAME`",
-        report="info",
-    ),
-    approximate(
-        "optional-pods-placed",
-        "kube-scheduler chooses a domain for the pods that must start; the other pods wait if it has no room for"
-        " them, or take the room that the next group needs",
-        "remove `minReplicas` if every pod matters",
-    ),
-    Support("several-minimums", component=KUBERNETES, since="1.37"),
-    not_yet_upstream(
-        "several-minimums",
-        "Kubernetes below 1.37 has one minimum for a group, and pods of any of its podSets count for it",
-        "target Kubernetes 1.37, or remove `minReplicas`",
-    ),
-    approximate(
-        "optional-groups",
-        GREEDY,
-        "remove the group's `minReplicas` if every group must start",
-        report="warning",
-        component=KUBERNETES,
-        since="1.37",
-    ),
-    not_yet_upstream(
-        "optional-groups",
-        "Kubernetes below 1.37 has no minimum of groups",
-        "target Kubernetes 1.37, or remove the group's `minReplicas`",
-    ),
-    not_yet_upstream(
-        "separate",
-        "kube-scheduler keeps the pods of a group together and cannot keep groups apart",
-        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
-    ),
-    never(
-        "repeated-domains",
-        "kube-scheduler identifies a domain by the value of one label, so equal values under different parents are one"
-        " domain",
-        "set a placement on the coarser level around it (Kubernetes 1.37), or give the label unique values",
-    ),
-    approximate(
-        "levels-as-objects",
-        "kube-scheduler reads levels from the labels of nodes and has no object for a topology, so there is nothing to"
-        " apply",
-        "check that the nodes have the labels of the levels: `kubectl get nodes -L LABEL`",
-        report="info",
-    ),
-    never(
-        "numa",
-        "kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a pod gets from its node",
-        "set the kubelet's topologyManagerPolicy on these nodes, and remove `numa`",
-    ),
-    approximate(
-        "queue",
-        "kube-scheduler has no queues; it starts workloads once they fit, within the ResourceQuotas of their namespace",
-        "remove `queue`, or put Kueue in front of it",
-        report="warning",
-    ),
-    Support("priority"),
-    Support("group-priority", component=KUBERNETES, since="1.37"),
-    Support("group-priority", component=KUBERNETES, until="1.36"),
-    approximate(
-        "group-priority",
-        "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise"
-        " that of pods; bayplan writes the former only if the topology file states the gate",
-        "if the gate is on, state it in the topology file: `schedulers: {native: {featureGates:"
-        " {WorkloadAwarePreemption: true}}}`",
-        report="info",
-    ),
-    never(
-        "never-preempted",
-        "kube-scheduler ignores `preemptible: false` and preempts only by priority",
-        "set `spec.priorityClassName` to a class above all others, and remove `preemptible`",
-    ),
-    Support("label-key-length", up_to=317),
-    Support("node-name-length", up_to=253),
-    not_yet_here(
-        "workload-jobset",
-        "Kubernetes 1.35 reads `workloadRef` of the pods, which JobSet keeps only in 0.11 and drops since 0.12",
-        "use `workload: job` or `workload: pods`, or target Kubernetes 1.36",
-        component=KUBERNETES,
-        since="1.35",
-        until="1.36",
-    ),
-    Support("workload-jobset", component="jobset", since="0.12"),
-    never(
-        "workload-jobset",
-        "JobSet below 0.12 silently drops `schedulingGroup` from its pod templates",
-        "target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
-    ),
-    never("workload-volcano-job", hint="use `workload: jobset`"),
-    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
-)
 
 
 # Needs that only kube-scheduler has, and its feature gates, which are off by default.
@@ -421,7 +220,7 @@ def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
 
 
 BACKEND = Backend(
-    Declaration("native", component=KUBERNETES, support=SUPPORT, features=FEATURES),
+    Declaration("native", component=KUBERNETES, support=TABLE.support, features=TABLE.features),
     lower,
     needs=needs,
     notices=notices,

@@ -7,112 +7,20 @@ keeps only the latter, since mpi-operator 0.8 (manifests/base/kubeflow.org_mpijo
 
 from __future__ import annotations
 
-from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_WORKLOADS, lower, marks_of
+from bayplan.backends.native.groups import lower, marks_of
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, first, minimum_of_only, missing
 from bayplan.kube.objects import group, items, name, number_in, text
-from bayplan.model.backend import Support, never
 from bayplan.model.existing import (
-    SINGLE_PODS,
-    TITLES,
     Existing,
-    carries,
     for_default_scheduler,
-    refuses,
     single_pods,
     without_group,
 )
 from bayplan.model.manifest import Lowered, Object, Shape
 from bayplan.model.plan import Plan
-from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.model.target import Target
-
-BUILT_IN = ("job", "statefulset", "deployment", "pod")
-"""Kinds of Kubernetes itself."""
-
-CRD_SINCE = {"jobset": "0.12", "lws": "0.9"}
-"""Kind, which is its component too -> the version since which its CRD keeps the field."""
-
-
-NO_WORKLOAD_REF = (
-    "Kubernetes 1.35 reads `workloadRef` of the pods, which the CRD of this kind drops from its pod templates"
-)
-USE_1_36 = "target Kubernetes 1.36 or later, or use a Job"
-
-
-def _crd_kinds(kind: str, since: str) -> tuple[Support, ...]:
-    early = never(f"place-{kind}", NO_WORKLOAD_REF, USE_1_36, component=COMPONENT, until=SINCE_LEVELS)
-    late = never(
-        f"place-{kind}",
-        f"{COMPONENTS[kind]} below {since} silently drops `schedulingGroup` from its pod templates",
-        f"target version {since} or later (`versions: {{{kind}: ...}}`)",
-    )
-    return early, Support(f"place-{kind}", component=kind, since=since), late
-
-
-def _trainjob() -> tuple[Support, ...]:
-    """The CRDs of the runtime and of the JobSet that the Trainer creates from it must keep the field."""
-    late = "Trainer below 2.3 and JobSet below 0.12 silently drop `schedulingGroup` from their pod templates"
-    hint = "target Trainer 2.3 and JobSet 0.12 or later, or use a JobSet"
-    lost = never("place-trainjob", late, hint)
-    return (
-        never("place-trainjob", NO_WORKLOAD_REF, USE_1_36, component=COMPONENT, until=SINCE_LEVELS),
-        lost._replace(component="jobset", until="0.12"),
-        Support("place-trainjob", component="trainer", since="2.3"),
-        lost,
-    )
-
-
-def _mpijob() -> tuple[Support, ...]:
-    kind = "place-mpijob"
-    use_jobset = "use `workload: jobset`, or a JobSet"
-    return (
-        never(
-            kind, "Kubernetes below 1.35 does not group pods", use_jobset, component=COMPONENT, until=SINCE_WORKLOADS
-        ),
-        never(
-            kind,
-            "the CRD of mpi-operator silently drops `schedulingGroup` from its pod templates",
-            use_jobset,
-            component=COMPONENT,
-            since=SINCE_LEVELS,
-        ),
-        never(
-            kind,
-            "the CRD of mpi-operator below 0.8 silently drops `workloadRef` from its pod templates",
-            "target mpi-operator 0.8 or later",
-            component="mpiOperator",
-            until="0.8",
-        ),
-        Support(kind, component=COMPONENT, since=SINCE_WORKLOADS, until=SINCE_LEVELS),
-    )
-
-
-ONE_POD_GROUP = "kube-scheduler reads the PodGroup from the pod template, so all pods of one template are in one group"
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", SINGLE_PODS),
-    *carries("place", *BUILT_IN, component=COMPONENT, since=SINCE_WORKLOADS),
-    *(row for kind, since in CRD_SINCE.items() for row in _crd_kinds(kind, since)),
-    *_trainjob(),
-    *_mpijob(),
-    *refuses(
-        "place",
-        "Kubernetes below 1.35 does not group pods",
-        "target Kubernetes 1.35 or later",
-        but=(*(refused for refused in TITLES if refused not in BUILT_IN), SINGLE_PODS),
-    ),
-    *refuses(
-        "place",
-        "the CRD of this kind silently drops unknown fields, and bayplan does not know whether it keeps"
-        " `schedulingGroup`",
-        "use a Job, a StatefulSet, a JobSet or a LeaderWorkerSet",
-        word="not yet in bayplan",
-        but=(*BUILT_IN, *CRD_SINCE, "trainjob", "mpijob", SINGLE_PODS),
-    ),
-    *refuses("copies", ONE_POD_GROUP, "write a replicatedJob for each group"),
-    *refuses("ranks", ONE_POD_GROUP, "write a pod template for each group, such as a replicatedJob of a JobSet"),
-    *refuses("gangs", ONE_POD_GROUP, "write a workload for each gang"),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -185,4 +93,4 @@ def _counted(found: PodsFound, beside: Beside, called: str) -> Outcome[Asked]:
     return Outcome(Asked(called, workload.route, least=minimum_of_only(found, sum(counts), same) if counts else None))
 
 
-EXISTING = Existing(SUPPORT, place, ask=ask)
+EXISTING = Existing(table("native").existing, place, ask=ask)

@@ -9,101 +9,20 @@ scheduler scores one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from bayplan.backends.table import table
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, approximate, exact, never
+from bayplan.model.backend import Backend, Declaration, Need
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 
-FEATURES: Mapping[str, Feature] = {
-    "group-label-length": Feature("long names of group instances", "characters", "F613", True),
-    "outer-level": Feature("a required level around groups with required levels", code="F638"),
-    "level-labels": Feature("`separate` for a level with several labels", "labels", "F602"),
-}
-
-ANOTHER = "use a gang scheduler, such as `-s kai`"
-SCORE = "the default scheduler uses the preferred level only as one of several scores"
-SUPPORT = (
-    *exact(
-        "uneven-groups mixed-pod-sets required-and-preferred rank-order optional-pods optional-groups separate",
-        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
-        "network-claim pod-network fixed-address gpu-claim no-queue priority label-key-length node-name-length",
-        "level-count workload-jobset workload-job workload-pods limited-copies unlimited-copies",
-    ),
-    approximate(
-        "gang",
-        "the default scheduler starts pods one by one as room allows, and pods that run keep their nodes while they"
-        " wait for the rest",
-        ANOTHER,
-        report="warning",
-    ),
-    Support("group-depth", up_to=1),
-    approximate(
-        "group-depth", "the default scheduler keeps the innermost level and only prefers the outer ones", report="info"
-    ),
-    approximate(
-        "required-level",
-        "the default scheduler lets the first pod choose a domain, even if it has no room for the others, which"
-        " follow it or wait forever",
-        ANOTHER,
-        report="warning",
-    ),
-    approximate(
-        "outer-level",
-        "the default scheduler would ignore this level for the first pod of each further group, so bayplan writes"
-        " only a preference",
-        f"require only the innermost level, or {ANOTHER}",
-    ),
-    approximate(
-        "preferred-level", "the default scheduler uses the preferred level only as one of several scores", report="info"
-    ),
-    approximate(
-        "group-preferred", "the default scheduler uses the preferred level only as one of several scores", report="info"
-    ),
-    approximate(
-        "optional-pods-placed",
-        "the default scheduler lets the first pods choose a domain; the other pods wait if it has no room for them",
-        "remove `minReplicas` if every pod matters",
-    ),
-    Support("level-labels", up_to=1),
-    never(
-        "level-labels",
-        "a term of pod affinity has one node label, but these pools have several for the level",
-        "give the level the same label in all pools, or remove `separate`",
-    ),
-    never(
-        "numa",
-        "the default scheduler does not see NUMA nodes; the kubelet's topology manager decides for the whole node",
-        "set `topologyManagerPolicy` on the nodes of the pool, and remove `numa`",
-    ),
-    approximate(
-        "queue",
-        "the default scheduler has no queues, so bayplan omits the queue",
-        "limit namespaces with a ResourceQuota",
-        report="warning",
-    ),
-    approximate(
-        "preemptible",
-        "the default scheduler decides only by PriorityClass which pods it preempts",
-        "set `spec.priorityClassName`",
-        report="warning",
-    ),
-    Support("group-label-length", up_to=63),
-    never(
-        "group-label-length",
-        "pod affinity selects the pods of a group by a label value, which has at most 63 characters",
-        "shorten the names of the groups",
-    ),
-    never("workload-volcano-job", hint="use `workload: jobset`"),
-    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
-)
-
+TABLE = table("none")
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SEPARATE_LABEL = "bayplan.dev/separate"
@@ -249,4 +168,8 @@ def topology_keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
     return _domain_labels(pool, level) if pool and level and pool.level(level) else ()
 
 
-BACKEND = Backend(Declaration("none", component="kubernetes", support=SUPPORT, features=FEATURES), lower, needs=needs)
+BACKEND = Backend(
+    Declaration("none", component="kubernetes", support=TABLE.support, features=TABLE.features),
+    lower,
+    needs=needs,
+)

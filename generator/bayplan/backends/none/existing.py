@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 from bayplan.backends.none import PREFERRED, lower, podset_paths
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, of_labels, unit_of
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import REQUIRED
-from bayplan.model.backend import Support
 from bayplan.model.existing import (
-    PLAIN,
-    SINGLE_PODS,
     Existing,
-    carries,
     for_default_scheduler,
-    refuses,
     single_pods,
     without_group,
 )
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
-
-ALIKE = "pod affinity selects pods by labels, and all pods of one template have the same labels"
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", *PLAIN, SINGLE_PODS),
-    *refuses(
-        "place",
-        "another scheduler places the pods of this kind",
-        "use a JobSet, or another kind whose pods follow their template",
-        word="not yet in bayplan",
-        but=(*PLAIN, SINGLE_PODS),
-    ),
-    *refuses(
-        "copies", ALIKE, "write a replicatedJob for each group, or use a gang scheduler", word="not yet in bayplan"
-    ),
-    *refuses("ranks", ALIKE, "write a pod template for each group, or use a gang scheduler"),
-    *refuses("gangs", ALIKE, "write a workload for each gang, or use a gang scheduler", word="not yet in bayplan"),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -73,4 +52,4 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked]:
     return Outcome(of_labels(found, required, preferred))
 
 
-EXISTING = Existing(SUPPORT, place, ask=ask)
+EXISTING = Existing(table("none").existing, place, ask=ask)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.model.backend import Support
-from bayplan.model.existing import Existing, refuses
+from bayplan.backends.table import table
+from bayplan.model.existing import Existing
 
-WHY = "Slurm runs batch scripts and no Kubernetes objects"
-HINT = "use `-s slurm-bridge`, with which Slurm places pods, or write a gang that ends, which is a script"
-SUPPORT: tuple[Support, ...] = tuple(
-    row for each in ("place", "copies", "ranks", "gangs") for row in refuses(each, WHY, HINT)
-)
-
-EXISTING = Existing(SUPPORT)
+EXISTING = Existing(table("slurm").existing)

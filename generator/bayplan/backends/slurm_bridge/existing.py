@@ -7,51 +7,14 @@ has tried our PodGroups on the pods of other kinds.
 from __future__ import annotations
 
 from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX, SCHEDULER, job_options, lower
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, missing, of_labels
 from bayplan.kube.objects import text
-from bayplan.model.backend import Support, approximate, not_yet_upstream
-from bayplan.model.existing import SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
+from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
-
-KINDS = ("job", "jobset", "pod")
-NO_GROUPS = "slurm-bridge makes one Slurm job without groups of the pods of one template, which name one PodGroup"
-HINT = "remove the groups, or use `-s slurm`, whose --segment keeps them whole"
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", *KINDS),
-    approximate(
-        "place-lws",
-        "Slurm ends the job of each copy at the time limit of its partition, and the copy starts again",
-        "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
-        report="info",
-    ),
-    approximate(
-        f"place-{SINGLE_PODS}",
-        "Slurm ends the job of each pod at the time limit of its partition, and the pod starts again",
-        "use a partition without a time limit, or set `backends: {slurm-bridge: {timeLimit: MINUTES}}` on the gang",
-        report="info",
-        component="slurmBridge",
-        since="1.2",
-    ),
-    not_yet_upstream(
-        f"place-{SINGLE_PODS}",
-        "slurm-bridge below 1.2 schedules no pods of a Deployment, because its ClusterRole cannot read Deployments",
-        "target slurm-bridge 1.2 or later",
-    ),
-    *refuses(
-        "place",
-        "bayplan knows how slurm-bridge makes Slurm jobs of Jobs, JobSets, LeaderWorkerSets and Pods, but not of this"
-        " kind",
-        "use a Job, a JobSet, a LeaderWorkerSet or a Pod",
-        word="not yet in bayplan",
-        but=(*KINDS, "lws", SINGLE_PODS),
-    ),
-    *refuses("copies", NO_GROUPS, HINT),
-    *refuses("ranks", NO_GROUPS, HINT),
-    *refuses("gangs", NO_GROUPS, "write a workload for each gang"),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -80,4 +43,4 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     return Outcome(of_labels(found)._replace(queue=partition))
 
 
-EXISTING = Existing(SUPPORT, place, ask=ask)
+EXISTING = Existing(table("slurm_bridge").existing, place, ask=ask)

@@ -6,7 +6,7 @@ with the SUNK Pod Scheduler" and "Static CPU allocation").
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.backends.slurm_bridge.pod_group import (
@@ -16,109 +16,20 @@ from bayplan.backends.slurm_bridge.pod_group import (
     partition_notices,
     template_fields,
 )
+from bayplan.backends.table import table
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (
     Backend,
     Declaration,
-    Feature,
     Need,
-    Support,
-    approximate,
-    exact,
-    never,
-    not_yet_here,
-    not_yet_upstream,
 )
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, allocator, once
 from bayplan.model.target import Target
 from bayplan.planning.fit.problem import demand
 
-FEATURES: Mapping[str, Feature] = {
-    "missing-requests": Feature("pods without a CPU and a memory request", code="F643"),
-    "grace-period": Feature("a long terminationGracePeriodSeconds", code="F731"),
-    "late-uploads": Feature("time for the uploads of stopped pods", code="F731"),
-    "sunk-placement": Feature("placement by a pod template", code="F736"),
-    "shared-cards": Feature("network cards of pods that share a node", code="F750"),
-    "sunk-gpus": Feature("GPUs of other resources than nvidia.com/gpu", code="F727"),
-}
-
-SLURM = "use `-s slurm`; SUNK also runs sbatch scripts, with the gang and its groups in one job"
-DEVICES = "the SUNK Pod Scheduler allocates only GPUs, no other devices"
-LEVEL = "the SUNK Pod Scheduler has no annotation for levels"
-GPUS = "the SUNK Pod Scheduler makes a gres only of nvidia.com/gpu requests"
-SUPPORT = (
-    *exact(
-        "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values network-cards pod-network",
-        "fixed-address queue no-queue label-key-length node-name-length level-count",
-        "workload-jobset workload-job workload-pods limited-copies unlimited-copies",
-    ),
-    Support("gang", up_to=1),
-    not_yet_here(
-        "gang",
-        "the SUNK Pod Scheduler submits each pod as a Slurm job; SUNK 7.6 and 8.2 can start the pods of one Job"
-        " together, but bayplan does not request it",
-        SLURM,
-    ),
-    never("group-depth", LEVEL, SLURM),
-    *(
-        not_yet_upstream(feature, LEVEL, SLURM)
-        for feature in (
-            *("required-level", "preferred-level", "group-preferred", "required-and-preferred", "rank-order"),
-            *("optional-pods-placed", "separate", "mixed-pools"),
-        )
-    ),
-    not_yet_upstream("compute-domain", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
-    not_yet_upstream("several-compute-domains", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
-    not_yet_upstream("compute-domain-each", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
-    approximate(
-        "shared-cards",
-        "Slurm does not count network cards; if two pods share a node, the kubelet refuses the one that gets none",
-        "let each pod take a whole node",
-        report="warning",
-    ),
-    not_yet_upstream("network-claim", DEVICES, "use a device plugin"),
-    not_yet_upstream("gpu-claim", GPUS, "use `allocator: device-plugin`"),
-    not_yet_upstream("sunk-gpus", GPUS, "use devices that their plugin offers as nvidia.com/gpu"),
-    not_yet_upstream(
-        "sunk-placement",
-        "the SUNK Pod Scheduler does not read it, so it assigns pods to nodes on which they cannot run",
-        "use a Slurm partition or a reservation",
-    ),
-    never(
-        "missing-requests",
-        "the SUNK Pod Scheduler schedules only pods with a CPU and a memory request above zero",
-        "set `resources: {cpu: ..., memory: ...}`",
-    ),
-    never(
-        "grace-period",
-        "the SUNK Pod Scheduler requires a terminationGracePeriodSeconds below Slurm's KillWait minus 5 seconds",
-        "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it",
-    ),
-    approximate(
-        "late-uploads",
-        "the SUNK Pod Scheduler requires a short terminationGracePeriodSeconds, so a stopped pod has little time to"
-        " upload its data",
-        "state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it; otherwise upload checkpoints often",
-        report="warning",
-    ),
-    not_yet_upstream("numa", "the SUNK Pod Scheduler passes no NUMA request to Slurm", SLURM),
-    approximate(
-        "priority",
-        "Slurm ignores priority classes and uses its own priority",
-        "set `backends: {sunk: {qos: ...}}`",
-        report="warning",
-    ),
-    never(
-        "preemptible",
-        "Slurm ignores `preemptible`; the QOS or the partition decides which jobs it may preempt",
-        "set `backends: {sunk: {qos: ...}}` and remove `preemptible`",
-    ),
-    never("workload-volcano-job", hint="use `workload: jobset`"),
-    never("workload-sbatch", "the Pod Scheduler places pods; Slurm itself runs sbatch scripts", "use `-s slurm`"),
-)
-
+TABLE = table("sunk")
 
 PREFIX = "sunk.coreweave.com/"
 SCHEDULER = "tenant-slurm-slurm-scheduler"
@@ -238,5 +149,8 @@ def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
 
 
 BACKEND = Backend(
-    Declaration("sunk", component="sunk", support=SUPPORT, features=FEATURES), lower, needs=needs, notices=notices
+    Declaration("sunk", component="sunk", support=TABLE.support, features=TABLE.features),
+    lower,
+    needs=needs,
+    notices=notices,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from bayplan.backends.table import table
 from bayplan.backends.volcano.domains import choices, lacks_room_for_all, may_scatter, own_pods, placed_units, requests
 from bayplan.backends.volcano.pod_group import (
     VOLCANO_JOB,
@@ -25,14 +26,7 @@ from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
-    Feature,
     Need,
-    Support,
-    approximate,
-    exact,
-    never,
-    not_yet_here,
-    not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
@@ -42,183 +36,10 @@ from bayplan.planning.fidelity import placed_depth
 from bayplan.planning.fit.search import starving
 from bayplan.topologies.hypernodes import writing
 
-FEATURES: Mapping[str, Feature] = {
-    "volcano-release": Feature("reliable subgroups and partitions", code="F641", firm=True),
-    "nested-subgroups": Feature("groups with a placement or `minReplicas` inside others", "nested subgroups", "F638"),
-    "host-tier": Feature("a placement on one node", code="F642"),
-    "weightless-pods": Feature("a placement of pods without requests", code="F643"),
-    "weightless-claims": Feature("a gang of pods with claims but without requests", code="F643"),
-    "claims-by-domain": Feature("a placement of pods with claims", "combinations of domains to try", "F645"),
-    "waiting-pods": Feature("`minReplicas` where no domain has room for all pods", code="F680"),
-    "scattered-pods": Feature("pods of different size in little room", code="F690"),
-    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
-    "optional-roles": Feature("a minimum of each podSet in an optional group", code="F680"),
-    "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
-    "whole-cpus": Feature("`numa` for pods without whole CPUs", code="F648"),
-    "uneven-depth": Feature("one level at two heights", code="T450", firm=True),
-    "repeated-discovered": Feature("level values that repeat, with discovered HyperNodes", code="T451"),
-}
-"""Features that concern only Volcano."""
-
-RELEASE = (
-    "Volcano below 1.14.3, and 1.15.0, may never start a subgroup or may remove a task with partitions from its gang"
-)
-USE_JOBSET = "use `workload: jobset`"
-CLAIMS = (
-    "Volcano tries each domain, but keeps claims only for the domain that it tried last; it starts the pods once it"
-    " chooses this one"
-)
-WITHOUT_CLAIMS = (
-    "use `computeDomain: never` and GPUs of the device plugin, remove the placement, or choose another scheduler"
-)
-FEW = 144
-"""With so many combinations, replays of Volcano 1.15.1 mostly started within 300 sessions; with 256 few did."""
+TABLE = table("volcano")
 
 MOST_LEVELS = 2
 """Nested placements of a PodGroup: that of the gang, and one of its subgroups."""
-
-SUPPORT = (
-    *exact(
-        "gang uneven-groups mixed-pod-sets required-level group-preferred rank-order optional-pods optional-groups",
-        "mixed-pools repeated-values compute-domain several-compute-domains compute-domain-each network-cards",
-        "network-claim pod-network fixed-address queue no-queue priority preemptible label-key-length level-count",
-        "node-name-length workload-jobset workload-job workload-pods workload-volcano-job",
-        "limited-copies unlimited-copies",
-    ),
-    # volcano-sh/volcano#4871 (1.14.1), #5189 and #5190 (1.14.2, 1.15.0), #5401 and #5402 (1.14.3, 1.15.1).
-    Support("volcano-release", component="volcano", since="1.15.1"),
-    Support("volcano-release", component="volcano", since="1.14.3", until="1.15"),
-    not_yet_upstream(
-        "volcano-release",
-        RELEASE,
-        "install Volcano 1.14.3, or 1.15.1 and later, and state it with its patch: `versions: {volcano: ...}`",
-    ),
-    Support("group-depth", up_to=MOST_LEVELS),
-    not_yet_upstream(
-        "group-depth",
-        "a PodGroup of Volcano has one level for the gang and one for its subgroups",
-        "remove a placement in between; the finer level still keeps its groups together",
-    ),
-    Support("nested-subgroups", up_to=1),
-    not_yet_upstream(
-        "nested-subgroups",
-        "Volcano puts each pod into one subgroup, and cannot nest subgroups",
-        "move the outer placement to the gang, or remove one of the two",
-    ),
-    not_yet_here(
-        "host-tier",
-        "bayplan writes no HyperNode for a single node, because Volcano would try all of them one by one",
-        "merge the pods into one pod without a placement, or require the next coarser level",
-    ),
-    approximate(
-        "preferred-level",
-        "Volcano's soft mode names no level: it tries the finest domains first, then coarser ones until the pods fit",
-        "use `required` if the level matters",
-        report="warning",
-    ),
-    approximate(
-        "required-and-preferred",
-        "Volcano tries the finest domains inside the required level first, no matter which level is preferred",
-        "remove `preferred`",
-        report="info",
-    ),
-    approximate(
-        "optional-pods-placed",
-        "Volcano starts the pods only in a domain with room for all of them, also for those above `minReplicas`",
-        "lower `replicas` if the gang must start in less room",
-    ),
-    approximate(
-        "optional-roles",
-        "Volcano counts the pods of a subgroup together, no matter which podSet they are from, so a group may start"
-        " without its leader",
-        "remove `minReplicas` of the podSets or of the group",
-    ),
-    not_yet_upstream(
-        "separate",
-        "Volcano packs subgroups and cannot keep them apart (volcano#5349)",
-        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
-    ),
-    never(
-        "uneven-depth",
-        "Volcano numbers tiers for the whole cluster, counted from the finest level, so the level would have two"
-        " numbers",
-        "give pools that share a level the same levels below it, or remove levels that no placement uses",
-    ),
-    never(
-        "repeated-discovered",
-        "Volcano's discovery from labels merges two domains with the same value into one",
-        "use `hyperNodes: emit`, or make the values unique",
-    ),
-    never(
-        "weightless-pods",
-        "Volcano treats a pod without requests as best effort and places it without HyperNodes; claims do not count as"
-        " requests",
-        "set `resources` of the podSet, such as cpu",
-    ),
-    not_yet_upstream(
-        "weightless-claims",
-        "Volcano counts waiting pods without requests as started, so only a part of the gang may start; claims do not"
-        " count as requests",
-        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
-    ),
-    Support("claims-by-domain", up_to=1),
-    approximate(
-        "claims-by-domain",
-        f"{CLAIMS}, so it may wait for minutes",
-        WITHOUT_CLAIMS,
-        report="warning",
-        up_to=FEW,
-    ),
-    not_yet_upstream("claims-by-domain", f"{CLAIMS}, which with so many domains hardly ever happens", WITHOUT_CLAIMS),
-    not_yet_upstream(
-        "waiting-pods",
-        "Volcano starts the pods only in a domain with room for all of them, also for those above `minReplicas`, and no"
-        " domain has it",
-        "lower `replicas` to what one domain holds, remove the level or require a coarser one, or make each pod an"
-        " instance of a group with `replicas` and `minReplicas`",
-    ),
-    approximate(
-        "scattered-pods",
-        "Volcano places pods one after the other, by default on the emptiest nodes, so small pods may take the nodes"
-        " that larger ones need",
-        "configure volcano-scheduler.conf to fill nodes first: `nodeorder` with `leastrequested.weight: 0` and"
-        " `mostrequested.weight: 1`, and `binpack` with `binpack.weight: 10`",
-        report="info",
-    ),
-    approximate(
-        "concurrent-gangs",
-        "Volcano places gangs one after another and never moves them, so if room is scarce, it may not place all gangs"
-        " although they fit",
-        "apply the gang that needs the most room first: `--gang NAME`",
-        report="info",
-    ),
-    Support("gpu-claim", component="volcano", since="1.15"),
-    approximate(
-        "gpu-claim",
-        "Volcano below 1.15 does not count GPUs claimed through DRA against the queue",
-        "target Volcano 1.15.1, or set `allocator: device-plugin` on the accelerator in the topology",
-        report="warning",
-        component="volcano",
-    ),
-    approximate(
-        "numa",
-        "Volcano aligns only CPUs, and only on nodes whose kubelet has the same policy and static CPUs",
-        "set the kubelet's topologyManagerPolicy to the value of `numa`",
-        report="warning",
-    ),
-    never(
-        "whole-cpus",
-        "Volcano refuses a topologyPolicy for containers that do not request whole CPUs",
-        'give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
-    ),
-    Support("unit-name-length", up_to=63),
-    never(
-        "unit-name-length",
-        "Volcano identifies a subgroup by a label value, which has at most 63 characters",
-        "shorten the names of the groups",
-    ),
-    never("workload-sbatch", hint=USE_JOBSET),
-)
 
 
 # Needs of plans and topologies that only Volcano has, its cluster-scoped objects, and settings of the cluster.
@@ -464,8 +285,8 @@ BACKEND = Backend(
     Declaration(
         "volcano",
         component="volcano",
-        support=SUPPORT,
-        features=FEATURES,
+        support=TABLE.support,
+        features=TABLE.features,
         kinds=("jobset", "job", "pods", "volcano-job"),
         folds={"volcano-job": "alike"},
     ),

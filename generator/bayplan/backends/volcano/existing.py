@@ -9,52 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from bayplan.backends.table import table
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX
 from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
-from bayplan.model.backend import Support
-from bayplan.model.existing import PLAIN, SINGLE_PODS, Existing, carries, refuses, single_pods, without_group
+from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 
 QUEUE = "scheduling.volcano.sh/queue-name"
-KINDS = (*PLAIN, VOLCANO_JOB)
-SEPARATE_TEMPLATES = (
-    "write a pod template for each group (a replicatedJob, a worker group), or make each group a Job of a JobSet"
-)
-SUPPORT: tuple[Support, ...] = (
-    *carries("place", *KINDS, SINGLE_PODS),
-    *refuses(
-        "place",
-        "Volcano cannot make a gang of the pods of this kind, which come and go one by one",
-        "use a LeaderWorkerSet or a JobSet",
-        but=(*KINDS, SINGLE_PODS),
-    ),
-    *carries("copies", "jobset"),
-    *refuses(
-        "copies",
-        "Volcano cannot identify the copies, because the pods do not carry the number of their copy",
-        "use a JobSet",
-        but=("jobset",),
-    ),
-    *carries("ranks", VOLCANO_JOB),
-    *refuses(
-        "ranks",
-        "Volcano makes subgroups from labels of pods, and all pods of one template have the same labels",
-        f"{SEPARATE_TEMPLATES}, or use a Volcano Job, whose tasks Volcano partitions itself",
-        but=(VOLCANO_JOB,),
-    ),
-    *refuses(
-        "gangs",
-        "Volcano reads the PodGroup from the pod template, so all pods of one template are one gang",
-        "write a workload for each gang",
-    ),
-)
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -188,4 +156,4 @@ def _step(spec: Any, pool: Pool | None) -> Step:
     return Step(preferred=label) if topology.get("mode") == "soft" else Step(required=label)
 
 
-EXISTING = Existing(SUPPORT, place, QUEUE, ask)
+EXISTING = Existing(table("volcano").existing, place, QUEUE, ask)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import random_workflows
 import support
-from bayplan.backends.kueue import FEATURES as OWN
+from bayplan.backends.table import table
 from bayplan.model.backend import FEATURES
 from judges import kueue as judge
 from oracle import ORACLES
@@ -20,7 +20,7 @@ from tools.effort import examples
 
 KUEUE = ORACLES["kueue"]
 VERSIONS = golden.VERSIONS["kueue"]
-ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *OWN.values()))
+ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *table("kueue").features.values()))
 UNTOLD = {"W301", "F616"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 

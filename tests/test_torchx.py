@@ -20,11 +20,10 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
-from tools.cases import CASES
 from tools.data import parse_all
 from tools.run import EXAMPLES, ROOT, bayplan
 
-FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
+FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix == ".json")
 OURS = sorted(EXAMPLES.glob("torchx-*"))
 TARGET = {"kubernetes": "1.34", "volcano": "1.15.1", "jobset": "0.12"}
 INSTANCE = "node.kubernetes.io/instance-type"
@@ -115,53 +114,6 @@ def test_upstream_renders(file: Path, folder: Path) -> None:
     result = bayplan("render", str(file), "-t", "topology.yaml", cwd=folder)
     assert result.returncode == 0, result.stderr
     assert judge_all(parse_all(result.stdout), TARGET) == []
-
-
-@needs_upstream
-@pytest.mark.parametrize("file", [f for f in FILES if f.suffix == ".txt"], ids=lambda file: file.stem)
-def test_the_request_alone_says_what_the_application_says(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
-    title = "=== SCHEDULER REQUEST ==="
-    if title not in text:
-        return
-    whole, found = imported("dry-run.txt", text)
-    request, also = imported("request.txt", text[text.index(title) :])
-    plain, _ = imported("request.yaml", text[text.index(title) + len(title) :])
-    assert whole == request == plain, (found, also)
-
-
-@needs_upstream
-def test_two_roles_are_the_same_from_both_ends() -> None:
-    app, request = (
-        imported(name, (UPSTREAM / "examples" / "torchx" / name).read_text(encoding="utf-8"))[0]
-        for name in ("appdef-v070-two-roles.json", "v070-two-roles.txt")
-    )
-    assert app is not None
-    assert request is not None
-    request["spec"].pop("queue")
-    assert app == request
-
-
-REQUEST = (CASES / "W573-in-a-request" / "job.yaml").read_text(encoding="utf-8").replace("VC_MY-", "VC_MY_")
-
-
-@pytest.mark.parametrize(("policies", "found"), [("[{event: PodFailed, action: RestartJob}]", []), ("[]", ["W572"])])
-def test_tasks_that_start_again_one_by_one_are_reported(policies: str, found: list[str]) -> None:
-    """TorchX gives tasks a policy where the application starts again as a whole."""
-    request = REQUEST.replace("    replicas: 1\n", f"    replicas: 1\n    maxRetry: 3\n    policies: {policies}\n")
-    made, codes = imported("job.yaml", request)
-    assert made is not None
-    assert [code for code in codes if code == "W572"] == found
-
-
-def test_volumes_of_other_kinds_keep_their_mounts() -> None:
-    volumes = "        volumes: [{name: dshm, emptyDir: {medium: Memory}}, {name: keys, secret: {secretName: keys}}]\n"
-    mounts = "          volumeMounts: [{name: dshm, mountPath: /dev/shm}, {name: keys, mountPath: /keys}]\n"
-    request = REQUEST.replace("        containers:\n", f"{volumes}        containers:\n")
-    made, _ = imported("job.yaml", request.replace("          image:", f"{mounts}          image:"))
-    assert made is not None
-    (pod_set,) = made["spec"]["gangs"][0]["podSets"]
-    assert pod_set["volumes"] == {"/keys": {"secret": "keys"}}
 
 
 @needs_upstream
@@ -336,18 +288,8 @@ def test_overlays_add_to_pods() -> None:
 
 
 HOSTILE = (
-    "=== APPLICATION ===\n" + "{'a': " * 5000,
-    "=== APPLICATION ===\n{'roles': [], 'name': __import__('os')}",
-    "=== APPLICATION ===\n{'roles': [{}], 'name': 'x', 1: 2}",
-    "=== APPLICATION ===\n" + "[" * 200 + "]" * 200,
     "=== APPLICATION ===\n\x00",
-    "=== SCHEDULER REQUEST ===\n- 1\n",
-    "=== SCHEDULER REQUEST ===\nkind: Job\napiVersion: batch.volcano.sh/v1\nspec: {tasks: [1, {template: 3}]}\n",
-    "=== SCHEDULER REQUEST ===\n=== APPLICATION ===",
     '{"component_name": 3}',
-    '{"component_name": "dist.ddp", "component_args": [], "scheduler_args": 4}',
-    '{"component_name": "utils.sh", "component_args": {"image": "i", "args": 4, "mounts": ["type=x"]}}',
-    '{"component_name": "dist.ddp", "component_args_str": ["--image"]}',
     '{"name": "a", "roles": [1]}',
     '{"name": "a", "roles": []}',
     app(num_replicas=0, env={"A": 1}, args=[1], metadata=[]),
@@ -430,21 +372,24 @@ def test_torchrun_says_its_address_on_a_fabric_and_beside_it(groups: bool, folde
 
 
 @pytest.mark.parametrize(
-    ("arguments", "found"),
+    ("nodes", "options", "found"),
     [
-        ({"j": "1:4x8"}, set()),
-        ({"j": "1:4x8", "rdzv_backend": "static"}, {"P522"}),
-        ({"j": "2x8"}, set()),
-        ({"j": "2x9"}, {"W587"}),
+        ("1:4", "--rdzv_backend c10d --rdzv_endpoint $${${rank0_env}:=localhost}:29500 --nproc_per_node 8", set()),
+        ("1:4", "--rdzv_backend static --rdzv_endpoint $${${rank0_env}:=localhost}:29500 --nproc_per_node 8", {"P522"}),
+        ("2", "--rdzv_backend c10d --rdzv_endpoint $${${rank0_env}:=localhost}:29500 --nproc_per_node 8", set()),
+        ("2", "--rdzv_backend c10d --rdzv_endpoint $${${rank0_env}:=localhost}:29500 --nproc_per_node 9", {"W587"}),
     ],
 )
 def test_what_a_rendezvous_of_torchrun_does_with_its_pods(
-    arguments: dict[str, Any], found: set[str], folder: Path
+    nodes: str, options: str, found: set[str], folder: Path
 ) -> None:
-    given = {"script": "train.py", "image": "example.com/x:1", "gpu": 8, **arguments}
-    text = json.dumps({"component_name": "dist.ddp", "component_args": given})
-    (folder / "run.json").write_text(text, encoding="utf-8")
-    result = bayplan("check", "run.json", "-t", "topology.yaml", cwd=folder)
+    least, _, most = nodes.rpartition(":")
+    command = f"torchrun --nnodes {nodes} {options} train.py"
+    replicas = {"num_replicas": int(most), "min_replicas": int(least) if least else None}
+    resource = {"cpu": 1, "memMB": 1, "gpu": 8}
+    text = app(entrypoint="bash", args=["-c", command], resource=resource, **replicas)
+    (folder / "app.json").write_text(text, encoding="utf-8")
+    result = bayplan("check", "app.json", "-t", "topology.yaml", cwd=folder)
     assert set(re.findall(r"\[(P522|W587)\]", result.stdout)) == found, result.stdout
 
 

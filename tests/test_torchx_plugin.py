@@ -10,11 +10,9 @@ import os
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bayplan.workflows.torchx.components import COMPONENTS, bind_arguments
 from tools.data import parse_all
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
@@ -37,12 +35,26 @@ DDP = ("dist.ddp", "-j", "2x8", "--image", "example.com/train:1", "--gpu", "8", 
 CFG = ("-cfg", "topology=topology.yaml,namespace=vision,queue=research")
 
 
+APP = """
+import dataclasses, json, sys
+from torchx.runner import Runner
+from bayplan.torchx_scheduler import create_scheduler
+with Runner("torchx", {"bayplan": create_scheduler}) as runner:
+    run = runner.dryrun_component("dist.ddp", sys.argv[2:], "bayplan", {"topology": sys.argv[1]})
+print(json.dumps(dataclasses.asdict(run._app)))
+"""
+
+
 def test_the_dry_run_is_what_render_prints(tmp_path: Path) -> None:
+    """Of the AppDef that TorchX's runner makes of the component."""
     result = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py")
     assert result.returncode == 0, result.stderr
-    shown, _, manifests = result.stdout.partition("=== SCHEDULER REQUEST ===\n")
-    (tmp_path / "dry-run.txt").write_text(shown, encoding="utf-8")
-    again = bayplan("render", str(tmp_path / "dry-run.txt"), "-t", str(EXAMPLE / "topology.yaml"))
+    manifests = result.stdout.partition("=== SCHEDULER REQUEST ===\n")[2]
+    (tmp_path / "app.json").write_text(
+        torchx("-c", APP, "topology.yaml", *DDP[1:], "--script", "train.py").stdout, encoding="utf-8"
+    )
+    options = ("-n", "vision", "--queue", "research")
+    again = bayplan("render", str(tmp_path / "app.json"), "-t", str(EXAMPLE / "topology.yaml"), *options)
     assert again.returncode == 0, again.stderr
     documents = [each for each in parse_all(manifests) if each]
     assert documents == list(parse_all(again.stdout))
@@ -116,90 +128,6 @@ def test_the_life_of_an_application(tmp_path: Path) -> None:
     assert said.startswith("create -f -\n")
     assert "kind: JobSet\n" in said
     assert "delete jobsets -n vision -l bayplan.dev/workflow=train" in said
-
-
-ARGUMENTS: list[tuple[str, dict[str, Any]]] = [
-    ("dist.ddp", {"script": "a/train.py", "j": "2x8", "gpu": 8, "cpu": 64, "memMB": 512000, "name": "llm/pair"}),
-    ("dist.ddp", {"m": "my.train", "j": "1:4x2", "name": "llm/", "max_retries": 3, "env": {"A": "b c"}}),
-    ("dist.ddp", {"m": "my.train", "j": "3", "rdzv_port": 1234, "debug": True, "h": "aws_p4d.24xlarge"}),
-    ("dist.ddp", {"script": "t.py", "j": "2x1", "rdzv_backend": "static", "tee": 1}),
-    ("dist.ddp", {"script": "t.py", "j": "2x1", "script_args": ["--name", "it's", "$HOME", "${app_id}"]}),
-    (
-        "dist.ddp",
-        {"script": "t.py", "mounts": ["type=bind", "src=/a", "dst=/b", "readonly", "type=volume", "src=c", "dst=/d"]},
-    ),
-    ("dist.ddp", {"script": "t.py", "mounts": ["type=device", "src=/dev/x", "perm=r"]}),
-    ("dist.spmd", {"script": "t.py", "h": "gpu.xlarge", "j": "2", "args": ["-x"]}),
-    ("dist.spmd", {"m": "a.b", "h": "aws_trn1.32xlarge", "j": "2x16"}),
-    ("utils.echo", {"msg": "hello", "num_replicas": 3}),
-    ("utils.touch", {"file": "/tmp/a b"}),
-    ("utils.sh", {"args": ["echo", "hi there"], "num_replicas": 2, "h": "cpu.large", "max_retries": 1}),
-    ("utils.python", {"m": "a.b", "args": ["--x"], "num_replicas": 2}),
-    ("utils.python", {"c": "print(1)"}),
-]
-"""Component, and arguments beside the image."""
-
-BUILD = """
-import dataclasses, json, sys
-from importlib import import_module
-made = []
-for name, given in json.loads(sys.argv[1]):
-    module, _, function = name.partition(".")
-    rest = given.pop("args", None) or given.pop("script_args", [])
-    app = getattr(import_module(f"torchx.components.{module}"), function)(*rest, image="example.com/x:1", **given)
-    made.append(dataclasses.asdict(app))
-print(json.dumps(made))
-"""
-
-LATER = ("workspace", "overrides", "TORCHX_TRACKING_RUN_NAME")
-"""What only TorchX 0.8 gives."""
-
-
-def test_components_are_torchx_own() -> None:
-    result = torchx("-c", BUILD, json.dumps(ARGUMENTS))
-    assert result.returncode == 0, result.stderr
-    for (name, given), theirs in zip(ARGUMENTS, json.loads(result.stdout), strict=True):
-        component = COMPONENTS[name]
-        arguments, wrong = bind_arguments({"image": "example.com/x:1", **given}, component.parameters)
-        assert wrong == []
-        ours = component.build(arguments)
-        assert isinstance(ours, dict), (name, given, ours)
-        assert _full(ours) == _full(theirs), (name, given)
-
-
-EMPTY: dict[str, Any] = {
-    "min_replicas": None,
-    "args": [],
-    "env": {},
-    "num_replicas": 1,
-    "max_retries": 0,
-    "retry_policy": "APPLICATION",
-    "port_map": {},
-    "metadata": {},
-    "mounts": [],
-    "base_image": None,
-}
-
-
-def _full(app: dict[str, Any]) -> dict[str, Any]:
-    """With all keys of a role, and without those of one version."""
-    roles = [{**EMPTY, **role} for role in app["roles"]]
-    for role in roles:
-        role["env"] = {name: value for name, value in role["env"].items() if name not in LATER}
-    return {"name": app["name"], "roles": roles, "metadata": app["metadata"] or {}}
-
-
-def test_named_resources_are_torchx_own() -> None:
-    from bayplan.workflows.torchx import components
-
-    code = (
-        "import dataclasses, json, torchx.specs.named_resources_aws as a, torchx.specs.named_resources_generic as g\n"
-    )
-    code += "r = {**a.NAMED_RESOURCES, **g.NAMED_RESOURCES}\n"
-    code += "print(json.dumps({k: dataclasses.asdict(f()) for k, f in r.items()}))"
-    result = torchx("-c", code)
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == components.NAMED_RESOURCES
 
 
 def registered(tmp_path: Path) -> dict[str, str]:

@@ -1,22 +1,20 @@
-"""TorchX applications (0.7 and 0.8), read without TorchX.
+"""TorchX applications (0.7 and 0.8) as data: an AppDef in JSON (`dataclasses.asdict`) or YAML, read without TorchX.
 
-    text          the source -> an AppDef: a dry run, the JSON of `torchx run --stdin`, objects of TorchX.
-    components    the components that come with TorchX, from their arguments.
     translate     roles -> podSets, devices -> fabrics, capabilities -> pools, overlays -> templates.
 
-bayplan also reads an AppDef as JSON (`dataclasses.asdict`) or YAML. This module is imported for every workflow, so it
-imports the rest on demand.
+This module is imported for every workflow, so it imports the rest on demand.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayplan.workflows.torchx.marks import APPLICATION, LABEL, REQUEST
+from bayplan.core.diagnostics import AT, Outcome, error
+from bayplan.text import document
+from bayplan.workflows.torchx.marks import APPLICATION, REQUEST
 from bayplan.workflows.torchx.marks import NAME as NAME
 
 if TYPE_CHECKING:
-    from bayplan.core.diagnostics import Outcome
     from bayplan.model.formats import Context, Read, Source
     from bayplan.model.workflow import Workflow
     from bayplan.text.document import Document
@@ -24,16 +22,14 @@ if TYPE_CHECKING:
 
 TITLE = "a TorchX application"
 SCHEMA = "TorchXApp"
-MARKS: tuple[bytes, ...] = (APPLICATION.encode(), REQUEST.encode(), LABEL.encode(), b'"component_name"')
+MARKS: tuple[bytes, ...] = (APPLICATION.encode(), REQUEST.encode(), b'"component_name"')
 
 
 def claims(text: str) -> bool:
     """Whether a file is output or input of TorchX, other than an AppDef as data."""
     if APPLICATION in text or REQUEST in text:
         return True
-    if '"component_name"' in text:
-        return text.lstrip().startswith("{")
-    return f"{LABEL}role-name" in text and "apiVersion: bayplan.dev/" not in text
+    return '"component_name"' in text and '"roles"' not in text and text.lstrip().startswith("{")
 
 
 def start(text: str) -> int:
@@ -43,10 +39,13 @@ def start(text: str) -> int:
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The application in a file, as its only document."""
-    from bayplan.workflows.torchx import text as stage
-
-    return stage.read(name, raw, text, subject)
+    """An AppDef as data. R140: the file is made for a person or for TorchX."""
+    if not claims(text):
+        return document.read(name, raw, subject)
+    what = "the output of a dry run of TorchX" if start(text) > 1 or text.startswith("===") else "a request to TorchX"
+    message = f"this is {what}; bayplan reads the AppDef of an application as JSON or YAML"
+    hint = "write it with `json.dumps(dataclasses.asdict(app))`, or run the application with `torchx run -s bayplan`"
+    return Outcome(None, (error("R140", (subject, AT, start(text), 1), message, hint=hint),))
 
 
 def sniff(data: Any) -> bool:

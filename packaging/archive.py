@@ -167,7 +167,7 @@ def start():
     name = sys.argv[0].rpartition("/")[2]
     sys.argv[0] = sys.executable
     if name == "bayplan-sandbox":
-        from bayplan.sandbox.child import main
+        from bayplan.plugins.osmo.sandbox.child import main
 
         main()
         sys.exit()

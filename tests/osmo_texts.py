@@ -11,11 +11,11 @@ from unittest import mock
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.model.formats import Source
+from bayplan.plugins.osmo import text
+from bayplan.plugins.osmo.sandbox import child
 from bayplan.report import Batch
 from bayplan.report.findings import Finding, findings
-from bayplan.sandbox import child
 from bayplan.text.document import Document
-from bayplan.workflows.osmo import text
 from tools.run import ROOT
 
 EXAMPLES = Path(os.environ.get("BAYPLAN_UPSTREAM") or ROOT.parent / "shared").resolve() / "examples" / "osmo"

@@ -14,8 +14,8 @@ import fabric_texts
 from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Pool
+from bayplan.plugins.sources.fabric_managers import ibnetdiscover, netq, nmx, ufm
 from bayplan.text.document import Document
-from bayplan.topologies.fabric_managers import ibnetdiscover, netq, nmx, ufm
 from fabric_texts import Hall, hall
 from judges import UPSTREAM
 from tools.data import parse

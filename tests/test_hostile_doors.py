@@ -378,13 +378,13 @@ def drawn(picture: str) -> None:
         assert set(each.attrib) <= ATTRIBUTES
         assert not any("url(" in value for value in each.attrib.values())
     (style,) = re.findall("<style>(.*?)</style>", picture, re.DOTALL)
-    assert style.lstrip("\n") == (ROOT / "generator/bayplan/cli/pictures/svg.css").read_text("utf-8")
+    assert style.lstrip("\n") == (ROOT / "generator/bayplan/plugins/pictures/svg.css").read_text("utf-8")
 
 
 def paged(page: str) -> None:
     """A page of a plan has only its own script and style, which its policy names by their hashes, and data."""
     parts = re.findall("<(script|style)([^>]*)>(.*?)</\\1>", page, re.DOTALL)
-    own = [(ROOT / "generator/bayplan/cli/pictures" / name).read_text("utf-8") for name in ("page.css", "page.js")]
+    own = [(ROOT / "generator/bayplan/plugins/pictures" / name).read_text("utf-8") for name in ("page.css", "page.js")]
     assert [text for _, attributes, text in parts if not attributes] == own
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in own]
     policy = f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'"
@@ -396,7 +396,9 @@ def paged(page: str) -> None:
     assert set(re.findall("<(/?[a-zA-Z!][^ >]*)", rest)) == BARE
 
 
-BARE = set(re.findall("<(/?[a-zA-Z!][^ >]*)", (ROOT / "generator/bayplan/cli/pictures/page.html").read_text("utf-8")))
+BARE = set(
+    re.findall("<(/?[a-zA-Z!][^ >]*)", (ROOT / "generator/bayplan/plugins/pictures/page.html").read_text("utf-8"))
+)
 BARE -= {"script", "/script", "style", "/style"}
 """The elements of a page without data."""
 

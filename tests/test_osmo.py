@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bayplan import sandbox
+from bayplan.plugins.osmo import sandbox
 from judges import UPSTREAM, judge_all
 from osmo_texts import in_this_process
 from tools import osmo_corpus

@@ -41,7 +41,7 @@ EVERY_MODULE = """
 import importlib, pkgutil
 import bayplan
 for each in pkgutil.walk_packages(bayplan.__path__, "bayplan."):
-    if each.name not in ("bayplan.__main__", "bayplan.torchx_scheduler", "bayplan.sandbox.child"):
+    if each.name not in ("bayplan.__main__", "bayplan.plugins.torchx.scheduler", "bayplan.plugins.osmo.sandbox.child"):
         importlib.import_module(each.name)
 print("imported")
 """

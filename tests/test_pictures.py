@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from bayplan.cli.pictures import html
-from bayplan.cli.pictures.scene import Scene, cluster
 from bayplan.model.plan import Occupant
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.plugins.pictures import html
+from bayplan.plugins.pictures.scene import Scene, cluster
 from tools.clients import tool
 from tools.run import PRETRAIN, ROOT, bayplan
 

@@ -20,7 +20,7 @@ from tools.effort import examples
 
 KUEUE = ORACLES["kueue"]
 VERSIONS = golden.VERSIONS["kueue"]
-ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *table("kueue").features.values()))
+ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *table("backends", "kueue").features.values()))
 UNTOLD = {"W301", "F616"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 

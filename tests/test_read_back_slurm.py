@@ -159,7 +159,10 @@ def _hold(
     found: tuple[Diagnostic, ...],
 ) -> None:
     """Where each pod stands, by the section and the order of its tasks."""
-    from bayplan.backends.slurm.jobs import clusters, job  # which pods share a section is nothing that Slurm could tell
+    from bayplan.plugins.slurm.backend.jobs import (  # which pods share a section is nothing that Slurm could tell
+        clusters,
+        job,
+    )
 
     sections = job(made.planned.plan, gang, clusters(made.planned.plan, made.planned.target)).sections
     where: dict[str, set[str]] = {}

@@ -24,9 +24,9 @@ import pytest
 
 from bayplan.checks.workflow import FOREIGN
 from bayplan.cli.post_render import RELEASE
+from bayplan.plugins.slurm.sbatch.expansion import _between_stars, _joined, regular
 from bayplan.text.emit import _Cutter
 from bayplan.text.patterns import MOST_STEPS, steps
-from bayplan.workflows.sbatch.expansion import _between_stars, _joined, regular
 from tools.steps import steps as counted
 
 ROOT = Path(__file__).parents[1]
@@ -60,32 +60,35 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "checks/workflow.py: find": tuple(find for find, _ in FOREIGN),
     "cli/post_render.py: pattern": RELEASE,
     "manifests/pod_dns.py: '|'.join((re.escape(text) for text in sorted(names, key=len, reverse=True)))": ("a-0|a|b",),
-    "sandbox/child.py: f'{table.left}([0-9]+){table.right}'": ("<([0-9]+)>",),
+    "plugins/osmo/sandbox/child.py: f'{table.left}([0-9]+){table.right}'": ("<([0-9]+)>",),
     "schemas/__init__.py: pattern.replace('$', '\\\\Z')": BY_SCHEMA,
     "schemas/explain.py: each.schema.get('pattern', '')": BY_SCHEMA,
     "schemas/explain.py: pattern.replace('$', '\\\\Z')": BY_SCHEMA,
     "text/emit.py: cutter.token('([0-9]+)')": (_Cutter(0).token("([0-9]+)"),),
     "text/patterns.py: token if len(token) > 1 or token == '.' else re.escape(token)": "for one character",
     "topologies/hypernodes/__init__.py: python": LIMITED,
-    """workflows/sbatch/steps.py: f'\\\\$\\\\{{?{name}\\\\b'""": (r"\$\{?A\b",),
+    """plugins/slurm/sbatch/steps.py: f'\\\\$\\\\{{?{name}\\\\b'""": (r"\$\{?A\b",),
     "topologies/native.py: rule['from']": LIMITED,
-    "topologies/slurm/layout.py: each['from']": LIMITED,
-    "topologies/slurm/node_names.py: rule['from']": ("r([0-9]+)-n([0-9]{2})", "a[.]b"),
-    "workflows/osmo/sections.py: f'(?<![\\\\w.]){re.escape(name)}(?!\\\\w)' if name[:1] != '.' else"
+    "topologies/unit_names.py: each['from']": LIMITED,
+    "plugins/slurm/topology/node_names.py: rule['from']": ("r([0-9]+)-n([0-9]{2})", "a[.]b"),
+    "plugins/osmo/sections.py: f'(?<![\\\\w.]){re.escape(name)}(?!\\\\w)' if name[:1] != '.' else"
     " f'{re.escape(name)}(?!\\\\w)'": (r"(?<![\w.])name(?!\w)", r"\.aaa(?!\w)"),
-    "workflows/osmo/task_rules.py: pattern": READ,
-    "workflows/osmo/template.py: f'{{{{({hidden.stem}[0-9]+)\\\\n*}}}}'": ("{{(runtime_token0_[0-9]+)\n*}}",),
-    "workflows/sbatch/builtins.py: f'\\\\A[{re.escape(separators)}]'": (r"\A[:,]",),
-    "workflows/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
-    "workflows/sbatch/conditions.py: regular(pattern)": (GLOB,),
-    "workflows/sbatch/conditions.py: expression": LIMITED,
-    "workflows/sbatch/control.py: expression": (GLOB,),
-    "workflows/sbatch/expansion.py: f'\\\\A{blank}+'": (r"\A[ \t]+",),
-    "workflows/sbatch/expansion.py: delimiter": (r"[ \t]*[:,][ \t]*|[ \t]+",),
-    "workflows/sbatch/expansion.py: _joined(parts, shortest=shortest)": (GLOB, f"(?s){_joined(STARS, shortest=True)}"),
-    "workflows/sbatch/expansion.py: ''.join(parts[0])": ("aa[b-c].d",),
-    "workflows/sbatch/expansion.py: _joined(parts)": (GLOB, regular("a*b"), regular("a?")),
-    "workflows/torchx/losses.py: f'{re.escape(own)}-([0-9]+)'": ("name-([0-9]+)",),
+    "plugins/osmo/task_rules.py: pattern": READ,
+    "plugins/osmo/template.py: f'{{{{({hidden.stem}[0-9]+)\\\\n*}}}}'": ("{{(runtime_token0_[0-9]+)\n*}}",),
+    "plugins/slurm/sbatch/builtins.py: f'\\\\A[{re.escape(separators)}]'": (r"\A[:,]",),
+    "plugins/slurm/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
+    "plugins/slurm/sbatch/conditions.py: regular(pattern)": (GLOB,),
+    "plugins/slurm/sbatch/conditions.py: expression": LIMITED,
+    "plugins/slurm/sbatch/control.py: expression": (GLOB,),
+    "plugins/slurm/sbatch/expansion.py: f'\\\\A{blank}+'": (r"\A[ \t]+",),
+    "plugins/slurm/sbatch/expansion.py: delimiter": (r"[ \t]*[:,][ \t]*|[ \t]+",),
+    "plugins/slurm/sbatch/expansion.py: _joined(parts, shortest=shortest)": (
+        GLOB,
+        f"(?s){_joined(STARS, shortest=True)}",
+    ),
+    "plugins/slurm/sbatch/expansion.py: ''.join(parts[0])": ("aa[b-c].d",),
+    "plugins/slurm/sbatch/expansion.py: _joined(parts)": (GLOB, regular("a*b"), regular("a?")),
+    "plugins/torchx/losses.py: f'{re.escape(own)}-([0-9]+)'": ("name-([0-9]+)",),
 }
 """Patterns that depend on variables: typical ones, or why there are none."""
 
@@ -93,11 +96,11 @@ PATH = "a file's name has at most 255 bytes"
 BOUNDED: Mapping[str, tuple[int, str]] = {
     "cli/check.py: WORKFLOW": (255, PATH),
     r"topologies/kubernetes_nodes/source.py: (\.[A-Za-z0-9]+)+$": (255, PATH),
-    r"""workflows/sbatch/expansion.py: (?:\\.|'[^']*'|\"[^\"]*\"|\$\{[^}]*\}|\$\([^)]*\)|[^/\\])*""": (
+    r"""plugins/slurm/sbatch/expansion.py: (?:\\.|'[^']*'|\"[^\"]*\"|\$\{[^}]*\}|\$\([^)]*\)|[^/\\])*""": (
         500,
         "`_changed` refuses more",
     ),
-    "workflows/sbatch/conditions.py: OTHERWISE": (200, "`_matches` refuses more"),
+    "plugins/slurm/sbatch/conditions.py: OTHERWISE": (200, "`_matches` refuses more"),
     "cluster-topology.json: ^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$": (64, "maxLength"),
     "workflow.json: ^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$": (64, "maxLength"),
     "workflow.json: ^([a-z0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$": (15, "maxLength"),

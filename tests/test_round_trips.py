@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from bayplan.core.diagnostics import has_errors
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.plugins.slurm.topology import slinky
 from bayplan.text.emit import emit
 from bayplan.topologies import FROM as FROM_WORDS
 from bayplan.topologies import losses, node_labels
-from bayplan.topologies.slurm import slinky
 from random_topologies import topologies
 from tools import loss_table
 from tools.effort import examples, sample
@@ -51,7 +51,7 @@ def test_what_comes_back_is_the_topology_less_the_losses(word: str, topology: Cl
     assert less(back(written(topology, word), word), word) == less(topology, word)
 
 
-@pytest.mark.parametrize("word", sorted(losses.LOST))
+@pytest.mark.parametrize("word", sorted(losses.losses_by_word()))
 @many
 @given(topology=topologies())
 def test_what_is_lost_is_lost_once(word: str, topology: ClusterTopology) -> None:
@@ -72,7 +72,7 @@ def test_from_one_format_to_the_next(one: str, two: str, topology: ClusterTopolo
 @many
 @given(topology=topologies())
 def test_an_export_tells_what_it_loses(topology: ClusterTopology) -> None:
-    for word in sorted(set(losses.LOST) - {losses.DISCOVERED}):
+    for word in sorted(set(losses.losses_by_word()) - {losses.DISCOVERED}):
         _, found = exported(topology, word)
         told = [each for each in found if each.code == "T580"]
         kept = less(topology, word) == topology
@@ -85,17 +85,17 @@ def test_every_format_that_is_written_declares_its_losses() -> None:
     from bayplan.topologies import WRITTEN
 
     silent = {"none", "native", "slurm-bridge", "sunk"}
-    assert set(losses.LOST) - {losses.DISCOVERED} == {*BACKENDS, *WRITTEN} - silent
+    assert set(losses.losses_by_word()) - {losses.DISCOVERED} == {*BACKENDS, *WRITTEN} - silent
 
 
 def test_every_format_that_is_written_can_be_read() -> None:
     assert set(FROM.values()) <= set(FROM_WORDS)
-    assert set(losses.LOST) - set(FROM) <= {"slinky", "node-labels", "network-operator", losses.DISCOVERED}
+    assert set(losses.losses_by_word()) - set(FROM) <= {"slinky", "node-labels", "network-operator", losses.DISCOVERED}
 
 
 def test_slurm_before_2505_loses_what_a_topology_conf_loses() -> None:
     nothing = ClusterTopology("hall", ())
-    assert losses.lost("slurm", nothing, Target({"slurm": "24.11"})) == losses.LOST["slurm-conf"]
+    assert losses.lost("slurm", nothing, Target({"slurm": "24.11"})) == losses.losses_by_word()["slurm-conf"]
 
 
 @many

@@ -15,13 +15,13 @@ from bayplan import pipeline
 from bayplan.core.diagnostics import AT, has_errors
 from bayplan.model.formats import Context, Source
 from bayplan.model.workflow import Gang, Volume
+from bayplan.plugins.slurm.sbatch import options
+from bayplan.plugins.slurm.sbatch import pods as images
+from bayplan.plugins.slurm.sbatch import shape as amounts
+from bayplan.plugins.slurm.sbatch.arithmetic import CalculationError, Calculator
+from bayplan.plugins.slurm.sbatch.shell import UnreadableError, statements
 from bayplan.text.document import Document
 from bayplan.workflows import native
-from bayplan.workflows.sbatch import options
-from bayplan.workflows.sbatch import pods as images
-from bayplan.workflows.sbatch import shape as amounts
-from bayplan.workflows.sbatch.arithmetic import CalculationError, Calculator
-from bayplan.workflows.sbatch.shell import UnreadableError, statements
 from tools.effort import seeds
 from tools.golden import Case
 from tools.run import EXAMPLES, ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import random_scripts
-from bayplan.workflows.sbatch.expansion import _matched_end, _replace
+from bayplan.plugins.slurm.sbatch.expansion import _matched_end, _replace
 from tools.bash_judge import Judge
 from tools.effort import LONG, sample, seeds
 

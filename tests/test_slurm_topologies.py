@@ -14,11 +14,11 @@ from bayplan import pipeline
 from bayplan.model.formats import ReadOptions, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.plugins.slurm.topology import topology_conf as slurm_conf
+from bayplan.plugins.slurm.topology import topology_yaml as slurm_yaml
 from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import native
-from bayplan.topologies.slurm import topology_conf as slurm_conf
-from bayplan.topologies.slurm import topology_yaml as slurm_yaml
 from judges import UPSTREAM
 from tools.data import parse, parse_all
 

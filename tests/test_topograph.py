@@ -14,12 +14,12 @@ from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
+from bayplan.plugins.sources.fabric_managers import value
+from bayplan.plugins.sources.topograph import graph as topograph_graph
+from bayplan.plugins.sources.topograph import model as topograph
+from bayplan.plugins.sources.topograph import request as topograph_request
 from bayplan.text.document import Document
 from bayplan.topologies import losses
-from bayplan.topologies.fabric_managers import value
-from bayplan.topologies.topograph import graph as topograph_graph
-from bayplan.topologies.topograph import model as topograph
-from bayplan.topologies.topograph import request as topograph_request
 from judges import UPSTREAM
 from random_topologies import topologies
 from tools.data import parse, parse_all

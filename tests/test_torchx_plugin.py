@@ -30,7 +30,7 @@ def torchx(*words: str, cwd: Path = EXAMPLE, env: dict[str, str] | None = None) 
     )
 
 
-RUN = ("-m", "bayplan.torchx_scheduler", "run", "--workspace=", "-s", "bayplan")
+RUN = ("-m", "bayplan.plugins.torchx.scheduler", "run", "--workspace=", "-s", "bayplan")
 DDP = ("dist.ddp", "-j", "2x8", "--image", "example.com/train:1", "--gpu", "8", "--cpu", "64", "--memMB", "512000")
 CFG = ("-cfg", "topology=topology.yaml,namespace=vision,queue=research")
 
@@ -38,7 +38,7 @@ CFG = ("-cfg", "topology=topology.yaml,namespace=vision,queue=research")
 APP = """
 import dataclasses, json, sys
 from torchx.runner import Runner
-from bayplan.torchx_scheduler import create_scheduler
+from bayplan.plugins.torchx.scheduler import create_scheduler
 with Runner("torchx", {"bayplan": create_scheduler}) as runner:
     run = runner.dryrun_component("dist.ddp", sys.argv[2:], "bayplan", {"topology": sys.argv[1]})
 print(json.dumps(dataclasses.asdict(run._app)))
@@ -86,7 +86,9 @@ def test_refusals_are_sentences() -> None:
     assert missing.returncode == 1
     assert "none.yaml" in missing.stderr
     assert "-cfg scheduler=volcano" in missing.stderr
-    listed = torchx("-m", "bayplan.torchx_scheduler", "list", "-s", "bayplan", env={"KUBECTL": "/nowhere/kubectl"})
+    listed = torchx(
+        "-m", "bayplan.plugins.torchx.scheduler", "list", "-s", "bayplan", env={"KUBECTL": "/nowhere/kubectl"}
+    )
     assert listed.returncode == 1
     assert "cannot run /nowhere/kubectl" in listed.stderr
     assert "Traceback" not in missing.stderr + listed.stderr
@@ -105,7 +107,7 @@ esac
 LIFE = """
 import sys
 from torchx.runner import Runner
-from bayplan.torchx_scheduler import create_scheduler
+from bayplan.plugins.torchx.scheduler import create_scheduler
 from torchx.components.dist import ddp
 app = ddp(script="train.py", image="example.com/train:1", j="2x8", gpu=8, cpu=64, memMB=512000)
 with Runner("test", {"bayplan": create_scheduler}) as runner:
@@ -158,7 +160,7 @@ def test_the_plugin_keeps_schedulers_that_both_versions_have(tmp_path: Path) -> 
     names, default, points = json.loads(result.stdout)
     assert names == ["bayplan", "kubernetes", "local_cwd", "local_docker", "slurm"]
     assert default == "bayplan"
-    assert points["bayplan"] == "bayplan.torchx_scheduler"
+    assert points["bayplan"] == "bayplan.plugins.torchx.scheduler"
 
 
 def test_bayplan_alone_changes_nothing_of_torchx() -> None:

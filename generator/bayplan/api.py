@@ -18,6 +18,7 @@ from bayplan.cli import options as values
 from bayplan.cli.compiling import changed, compile_all, contradiction, join, prove_jointly
 from bayplan.cli.options import Arguments, Command
 from bayplan.core.diagnostics import Outcome, has_errors
+from bayplan.core.phrases import listing
 from bayplan.model.formats import Source
 from bayplan.model.manifest import File, Item
 from bayplan.pipeline import CheckedTopology, Planned
@@ -174,15 +175,13 @@ class Plans(NamedTuple):
         return data
 
     def show(self, form: str = "tree") -> str:
-        """The text of `bayplan plan --format FORM`: tree, table, json, csv, svg or html. ValueError: another word."""
+        """The text of `bayplan plan --format FORM`: tree, table, json, csv, or that of a picture. ValueError: another
+        word."""
         from bayplan.cli import plan
 
-        if form in ("svg", "html"):
-            from bayplan.cli.pictures import html, svg
-            from bayplan.cli.pictures.scene import scenes
-
-            drawn = scenes([(each.plan, each.fits) for each in self.planned], self.alone)
-            return "".join({"svg": svg, "html": html}[form].draw(drawn))
+        if form in plan.PICTURES:
+            proven = [(planned.plan, planned.fits) for planned in self.planned]
+            return "".join(plan.PICTURES[form].plans(form, proven, self.alone))
         shows: dict[str, Callable[[Sequence[Planned]], str]] = {
             "tree": lambda planned: plan.as_tree(planned, self.slack, self.changes),
             "json": lambda planned: plan.as_json(planned, self.slack, self.changes),
@@ -190,7 +189,7 @@ class Plans(NamedTuple):
             "csv": plan.as_csv,
         }
         if form not in shows:
-            raise ValueError(f'unknown form "{form}": use {", ".join(shows)}, svg or html')
+            raise ValueError(f'unknown form "{form}": use {listing((*shows, *plan.PICTURES), "or")}')
         return shows[form](self.planned)
 
 
@@ -217,7 +216,7 @@ def load(
     documents, batches = inputs.workflows_of(_paths(path, *more), Source(format, variables))
     read = inputs.Inputs(documents, None, batches)
     for pool in _paths(osmo_pool) if osmo_pool else ():
-        read = inputs.with_pool(pool, read)
+        read = inputs.with_configurations({"osmo-pool": pool}, read)
     _judged(read.batches)
     return Workflows(read.workflows, format, read.batches, read.beside)
 

@@ -11,10 +11,8 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.text.document import Document, read, read_text
 from bayplan.topologies import native
-from bayplan.workflows import osmo, sbatch
 
 if TYPE_CHECKING:
-    from bayplan.model.formats import TextFormat
     from bayplan.model.policy import Policy
 
 
@@ -35,40 +33,46 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
     Errors R103 to R159. A912: --from names another format than the file has. A920: --set is given, and the format has
     no variables.
     """
-    for each in workflows.TEXTS.values():
-        if source.format == each.NAME or raw[:2] in _UTF_16 or any(mark in raw for mark in each.MARKS):
+    for row in workflows.ROWS:
+        if source.format == row.name or raw[:2] in _UTF_16 or any(mark in raw for mark in row.marks):
             text = read_text(raw, subject).value or ""
-            if source.format == each.NAME or each.claims(text):
-                return _text(each, name, raw, text, subject, source)
-    found = read(name, raw, subject)
-    if not source.format and any(
-        osmo.sniff(each.data) for each in found.value or ()
-    ):  # its keys are quoted or indented
-        return osmo.documents(name, raw, "", subject, source)
+            if source.format == row.name or workflows.TEXTS[row.name].claims(text):
+                return _text(row, name, raw, text, subject, source)
+    documents = read(name, raw, subject)
+    marked = (row for row in workflows.ROWS if any(mark.strip(b":") in raw for mark in row.marks))
+    for row in marked if not source.format else ():
+        if any(workflows.TEXTS[row.name].sniff(document.data) for document in documents.value or ()):
+            return workflows.TEXTS[row.name].documents(
+                name, raw, "", subject, source
+            )  # its keys are quoted or indented
     wrong = _without_variables(source)
-    return Outcome(None, (*found.diagnostics, *wrong)) if wrong else found
+    return Outcome(None, (*documents.diagnostics, *wrong)) if wrong else documents
 
-
-_VARIABLES = (osmo.NAME, sbatch.NAME)
-"""Formats that take --set."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16. The marks of a format do not match the bytes of such a file."""
 
 
 def _text(
-    chosen: "TextFormat", name: str, raw: bytes, text: str, subject: str, source: Source
+    chosen: workflows.TextRow, name: str, raw: bytes, text: str, subject: str, source: Source
 ) -> Outcome[tuple[Document, ...]]:
     """The documents of a file whose format is not YAML."""
-    if source.format not in ("", chosen.NAME):
-        message = f"this is {chosen.TITLE}, which --from {source.format} does not read"
-        return Outcome(None, (error("A912", (subject, AT, chosen.start(text), 1), message, hint="leave --from out"),))
+    if source.format not in ("", chosen.name):
+        message = f"this is {chosen.title}, which --from {source.format} does not read"
+        return Outcome(
+            None,
+            (
+                error(
+                    "A912", (subject, AT, workflows.TEXTS[chosen.name].start(text), 1), message, hint="leave --from out"
+                ),
+            ),
+        )
     if raw[:2] in _UTF_16:
-        message = f"the file is UTF-16; {chosen.TITLE} must be UTF-8"
+        message = f"the file is UTF-16; {chosen.title} must be UTF-8"
         return Outcome(None, (error("R104", (subject, AT, 1, 1), message, hint="save it as UTF-8"),))
-    if source.variables and chosen.NAME not in _VARIABLES:
+    if source.variables and not chosen.variables:
         return Outcome(None, _without_variables(source))
-    return chosen.documents(name, raw, text, subject, source)
+    return workflows.TEXTS[chosen.name].documents(name, raw, text, subject, source)
 
 
 def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
@@ -105,7 +109,8 @@ def policy(document: Document) -> "Read[Policy]":
 
 
 def _format(formats: Mapping[str, Any], name: str, document: Document) -> Any:
-    return formats[name] if name else detect(formats.values(), document.data)
+    name = name or detect(formats, document.data)
+    return formats[name] if name else None
 
 
 def _read(document: Document, subject: str, kind: str, found: Any, context: Context) -> Read[Any]:

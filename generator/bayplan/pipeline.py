@@ -408,7 +408,7 @@ def cluster_documents(backend: Backend, topology: ClusterTopology, target: Targe
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
     """The topology in another format than the objects of a scheduler."""
     row = WRITTEN[name]
-    exporter: Exporter = import_module(f"bayplan.topologies.{row.writer}")
+    exporter: Exporter = import_module(f"{row.package}.{row.writer}")
     whose = row.scheduler
     found += _unfit(BACKENDS[whose], topology, target) if whose and not has_errors(found) else ()
     found += exporter.judge(topology, target) if hasattr(exporter, "judge") else ()

@@ -13,7 +13,7 @@ from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
 from bayplan.model.plan import ONE, Plan, accelerator, all_pods
 from bayplan.planning.fit.problem import demand
-from bayplan.workflows.osmo import text
+from bayplan.plugins.osmo import text
 from e2e.compare import Verdict, compare
 from e2e.kai import KAI
 from e2e.run import judge, world

@@ -20,10 +20,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bayplan.backends.slurm.jobs import jobs
-from bayplan.backends.slurm.needs import prove
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.pipeline import Compiled
+from bayplan.plugins.slurm.backend.jobs import jobs
+from bayplan.plugins.slurm.backend.needs import prove
 from bayplan.text import File
 from bayplan.topologies import hostlist
 from e2e.mutations import count, more

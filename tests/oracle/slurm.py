@@ -11,11 +11,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.slurm.jobs import Job, jobs
-from bayplan.backends.slurm.script import partition_of
 from bayplan.core.diagnostics import Diagnostic, Outcome, warning
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
+from bayplan.plugins.slurm.backend.jobs import Job, jobs
+from bayplan.plugins.slurm.backend.script import partition_of
 from oracle.intent import GangIntent, PodsIntent, UnitIntent
 
 TOGETHER, BLOCK = "aggregated-block", "block"

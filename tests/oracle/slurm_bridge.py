@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm_bridge.pod_group import (
+from bayplan.core.diagnostics import Outcome
+from bayplan.model.manifest import Manifest
+from bayplan.model.plan import GangPlan, Plan
+from bayplan.model.target import Target
+from bayplan.plugins.slurm.bridge.pod_group import (
     POD_GROUP_LABEL,
     PREFIX,
     SlurmJob,
@@ -13,10 +17,6 @@ from bayplan.backends.slurm_bridge.pod_group import (
     pod_group_name,
     slurm_jobs,
 )
-from bayplan.core.diagnostics import Outcome
-from bayplan.model.manifest import Manifest
-from bayplan.model.plan import GangPlan, Plan
-from bayplan.model.target import Target
 from oracle.intent import GangIntent, UnitIntent, pods_intent
 from oracle.manifests import Channels, PodsRead, channels, found_pods, label_of, merged, pods_read, priority_class
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bayplan.backends.sunk import LOCK_TAINT, PREFIX, partition
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.model.manifest import Manifest
 from bayplan.model.plan import Plan, all_pods
 from bayplan.model.target import Target
+from bayplan.plugins.slurm.sunk import LOCK_TAINT, PREFIX, partition
 from oracle.intent import GangIntent, UnitIntent, pods_intent
 from oracle.manifests import PodsRead, annotation_of, channels, found_pods, label_of, merged, pods_read, priority_class
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bayplan.topologies.losses import LOST
+from bayplan.topologies.losses import losses_by_word
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "topology-losses.md"
 START, END = "Every format loses", "\n\n`none`,"
@@ -16,18 +16,19 @@ EXCEPTIONS = 2
 def table() -> str:
     """What all formats lose, what most lose, and a row for each format with the rest."""
     losers: dict[str, set[str]] = {}
-    for word, losses in LOST.items():
+    for word, losses in losses_by_word().items():
         for loss in losses:
             losers.setdefault(loss.title, set()).add(word)
     spared: dict[tuple[str, ...], list[str]] = {}
     for title, words in losers.items():
-        spared.setdefault(tuple(sorted(LOST.keys() - words)), []).append(title)
+        spared.setdefault(tuple(sorted(losses_by_word().keys() - words)), []).append(title)
     every = "; ".join(spared[()])
     most = {words: titles for words, titles in spared.items() if 0 < len(words) <= EXCEPTIONS}
     also = "".join(f"\n- except {_code(words)}: {'; '.join(titles)}" for words, titles in sorted(most.items()))
     told = {title for words in ((), *most) for title in spared[words]}
     rows = (
-        f"\n| `{word}` | {'; '.join(e.title for e in LOST[word] if e.title not in told)} |" for word in sorted(LOST)
+        f"\n| `{word}` | {'; '.join(e.title for e in losses_by_word()[word] if e.title not in told)} |"
+        for word in sorted(losses_by_word())
     )
     return f"{START}: {every}.\n\nMost formats also lose:\n{also}\n\n| `--to` | also lost |\n|---|---|{''.join(rows)}"
 

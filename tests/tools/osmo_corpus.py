@@ -25,15 +25,14 @@ from unittest import mock
 
 import yaml
 
-from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube import quantity
 from bayplan.model.formats import Source
-from bayplan.workflows.osmo import text as text_stage
-from bayplan.workflows.osmo import tokens, translate
-from bayplan.workflows.osmo.gangs import Gang, Node
-from bayplan.workflows.osmo.source import label, with_exit_codes
-from bayplan.workflows.osmo.units import k8s_name
+from bayplan.plugins.osmo import sandbox, tokens, translate
+from bayplan.plugins.osmo import text as text_stage
+from bayplan.plugins.osmo.gangs import Gang, Node
+from bayplan.plugins.osmo.source import label, with_exit_codes
+from bayplan.plugins.osmo.units import k8s_name
 from tools.osmo_judge import HOST, WORKFLOW_ID
 from tools.osmo_mutations import mutant
 from tools.run import EXAMPLES, bayplan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bayplan.workflows.sbatch.options import DIRECTIVES, KEPT, LOST, NOTHING, REFUSED, STEPS
+from bayplan.plugins.slurm.sbatch.options import DIRECTIVES, KEPT, LOST, NOTHING, REFUSED, STEPS
 from tools.docs import filled
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "sbatch.md"

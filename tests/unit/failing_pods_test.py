@@ -12,7 +12,7 @@ import pytest
 
 import support
 from bayplan.kube.shell import ignoring
-from bayplan.workflows.osmo.source import with_exit_codes
+from bayplan.plugins.osmo.source import with_exit_codes
 from judges import volcano
 
 SHELLS = pytest.mark.parametrize("shell", ["dash", "bash"])

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bayplan import sandbox
+from bayplan.plugins.osmo import sandbox
 from osmo_texts import said, stage
 from tools.effort import LONG, sample
 

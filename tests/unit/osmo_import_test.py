@@ -12,10 +12,11 @@ from osmo_pool_test import document
 
 from bayplan.cli import topology_import as editing
 from bayplan.cli.run import run
+from bayplan.plugins.osmo import topology as osmo_pool
 from bayplan.text.document import Document
 from bayplan.text.document import read as read_document
 from bayplan.text.edits import Edit, edited
-from bayplan.topologies import native, osmo_pool
+from bayplan.topologies import native
 from support import TOPOLOGY
 
 POOLS = {

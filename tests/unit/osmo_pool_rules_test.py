@@ -9,9 +9,9 @@ from osmo_pool_test import cluster, codes, config, share_of
 from osmo_share_test import ASK, HEAD, given_by, share, user
 
 from bayplan.model.topology import ClusterTopology, NodeShape
-from bayplan.workflows.osmo.pool import requests as asking
-from bayplan.workflows.osmo.pool.rendering import of_node
-from bayplan.workflows.osmo.pool.values import TaskRequest
+from bayplan.plugins.osmo.pool import requests as asking
+from bayplan.plugins.osmo.pool.rendering import of_node
+from bayplan.plugins.osmo.pool.values import TaskRequest
 
 RIGHTS = {"gb200": {"allowed_mounts": ["/mnt/a", "/b"], "privileged_allowed": True}}
 MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "mountPath": "/c"}])

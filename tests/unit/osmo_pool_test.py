@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from bayplan.core.diagnostics import Outcome, Route
 from bayplan.model.topology import ClusterTopology
+from bayplan.plugins.osmo.pool import levels, reading, sharing, values
+from bayplan.plugins.osmo.pool.library import chart
+from bayplan.plugins.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from bayplan.text.document import Document
 from bayplan.topologies import native
-from bayplan.workflows.osmo.pool import levels, reading, sharing, values
-from bayplan.workflows.osmo.pool.library import chart
-from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Share, TaskRequest, merge_helm_values, merge_templates
 from support import TOPOLOGY
 from tools.effort import examples
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.diagnostics import KEY, Note, warning
+from bayplan.plugins.osmo import template_origins as source_map
+from bayplan.plugins.osmo.template_origins import ordinal
 from bayplan.report import Batch
 from bayplan.report.findings import findings
 from bayplan.text.document import Span
-from bayplan.workflows.osmo import template_origins as source_map
-from bayplan.workflows.osmo.template_origins import ordinal
 from osmo_texts import document, marked, said, seen, stage
 
 TWO_TASKS = """\

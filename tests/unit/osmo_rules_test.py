@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from bayplan import schemas
 from bayplan.core.diagnostics import KEY, Diagnostic
+from bayplan.plugins.osmo import rules
 from bayplan.report.codes import page
-from bayplan.workflows.osmo import rules
 from random_osmo import DATA, sound
 from tools.effort import examples
 

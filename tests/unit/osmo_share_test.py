@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from osmo_pool_test import cluster, codes, config, read, share_of
 
-from bayplan import sandbox
 from bayplan.core.diagnostics import Outcome
-from bayplan.workflows.osmo.pool import levels, library, sharing
-from bayplan.workflows.osmo.pool.rendering import Job, of_task, render_all
-from bayplan.workflows.osmo.pool.values import PoolConfig, Share, TaskRequest
+from bayplan.plugins.osmo import sandbox
+from bayplan.plugins.osmo.pool import levels, library, sharing
+from bayplan.plugins.osmo.pool.rendering import Job, of_task, render_all
+from bayplan.plugins.osmo.pool.values import PoolConfig, Share, TaskRequest
 from osmo_texts import in_this_process
 from tools.effort import examples
 

@@ -17,15 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan import sandbox
 from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Source
-from bayplan.sandbox import child as plain
-from bayplan.sandbox import parent
+from bayplan.plugins.osmo import sandbox, text
+from bayplan.plugins.osmo import template as tokens
+from bayplan.plugins.osmo import template_origins as packing
+from bayplan.plugins.osmo.sandbox import child as plain
+from bayplan.plugins.osmo.sandbox import parent
 from bayplan.text.document import Span
-from bayplan.workflows.osmo import template as tokens
-from bayplan.workflows.osmo import template_origins as packing
-from bayplan.workflows.osmo import text
 from osmo_texts import data, document, in_this_process, marked, places, said, stage
 from tools.effort import examples
 
@@ -508,7 +507,7 @@ def test_a_child_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def bayplan(before: str, template: str) -> dict[str, Any]:
     """What a process that does something `before` is told of a template."""
-    source = f"import json, signal, sys; from bayplan import sandbox; {before}"
+    source = f"import json, signal, sys; from bayplan.plugins.osmo import sandbox; {before}"
     source += "; print(json.dumps(sandbox.run(json.loads(sys.argv[1]))))"
     request = json.dumps({"task": "render", "template": template, "variables": {"map": []}})
     folder = Path(parent.__file__).parent.parent.parent
@@ -542,9 +541,10 @@ def test_the_signals_of_the_caller_change_nothing(before: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits address space")
 @pytest.mark.parametrize("statm", ["/proc/self/statm", "/nonexistent/statm"])
 def test_memory_is_limited_with_and_without_proc(statm: str) -> None:
-    source = f"import resource; from bayplan.sandbox import child; child._STATM = {statm!r}; child.set_limits(); "
-    source += "print(resource.getrlimit(resource.RLIMIT_AS)[0]); bytearray(10 ** 6); bytearray(5 * child.MEMORY)"
-    given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parent.parent.parent)}
+    source = f"import resource; from bayplan.plugins.osmo.sandbox import child; child._STATM = {statm!r}; "
+    source += "child.set_limits(); print(resource.getrlimit(resource.RLIMIT_AS)[0]); "
+    source += "bytearray(10 ** 6); bytearray(5 * child.MEMORY)"
+    given = {**os.environ, "PYTHONPATH": str(Path(parent.__file__).parents[4])}
     ran = subprocess.run([sys.executable, "-c", source], env=given, capture_output=True, timeout=60, check=False)
     assert int(ran.stdout) > 100 * 2**20
     assert b"MemoryError" in ran.stderr

@@ -13,7 +13,8 @@ from bayplan.cli import inputs as beside
 from bayplan.cli.run import run
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
-from bayplan.workflows.osmo import claims, text
+from bayplan.plugins.osmo import text
+from bayplan.plugins.osmo.workflow import claims
 from osmo_texts import data, marked, places, said, stage
 
 

@@ -17,11 +17,9 @@ from bayplan import schemas
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Accelerator, EmptyDir, Gang, Group, Placement, PodSet, Variable, Volume, Workflow
-from bayplan.text.document import Document
-from bayplan.workflows import native
-from bayplan.workflows.osmo import site as platforms
-from bayplan.workflows.osmo import translate
-from bayplan.workflows.osmo.source import (
+from bayplan.plugins.osmo import site as platforms
+from bayplan.plugins.osmo import translate
+from bayplan.plugins.osmo.source import (
     LONGEST,
     REQUIRED,
     Task,
@@ -32,6 +30,8 @@ from bayplan.workflows.osmo.source import (
     stem,
     with_exit_codes,
 )
+from bayplan.text.document import Document
+from bayplan.workflows import native
 from support import TOPOLOGY
 from tools.effort import examples
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.kube import quantity as kube_quantity
-from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.tokens import Token, find, misspelt, replace
-from bayplan.workflows.osmo.units import (
+from bayplan.plugins.osmo import tokens
+from bayplan.plugins.osmo.tokens import Token, find, misspelt, replace
+from bayplan.plugins.osmo.units import (
     UNITS,
     exit_codes,
     flag,

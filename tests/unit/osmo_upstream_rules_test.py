@@ -11,7 +11,7 @@ import pytest
 from bayplan import schemas
 from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.model.formats import Source
-from bayplan.workflows.osmo import rules, text
+from bayplan.plugins.osmo import rules, text
 from osmo_texts import EXAMPLES, in_this_process
 
 FILES = {file.stem: file for file in sorted(EXAMPLES.glob("*.yaml"))}

@@ -12,7 +12,8 @@ import yaml
 
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
-from bayplan.workflows.osmo import claims, text
+from bayplan.plugins.osmo import text
+from bayplan.plugins.osmo.workflow import claims
 from osmo_texts import EXAMPLES, in_this_process
 
 FILES = sorted(EXAMPLES.glob("*.yaml"))

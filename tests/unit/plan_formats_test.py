@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from bayplan.cli.pictures import blocks, html, svg
-from bayplan.cli.pictures.scene import STATES, Scene, cluster
 from bayplan.model.plan import Occupant
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.plugins.pictures import blocks, html, svg
+from bayplan.plugins.pictures.scene import STATES, Scene, cluster
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan
 
 PAIR = (f"{PRETRAIN}/workflow.yaml", "-t", f"{PRETRAIN}/topology.yaml")
@@ -266,7 +266,7 @@ def test_removed_nodes_have_their_own_sign() -> None:
 
 @pytest.mark.parametrize("style", ["svg.css", "page.css"])
 def test_every_state_has_a_sign_and_a_style(style: str) -> None:
-    rules = (ROOT / "generator/bayplan/cli/pictures" / style).read_text(encoding="utf-8")
+    rules = (ROOT / "generator/bayplan/plugins/pictures" / style).read_text(encoding="utf-8")
     assert set(STATES) == set(blocks.SIGNS)
     assert len(set(blocks.SIGNS.values())) == len(STATES)
     drawn = STATES.keys() - {"free"} if style == "page.css" else STATES.keys()

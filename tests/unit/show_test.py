@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from bayplan.cli import show_difference, show_tree
-from bayplan.cli.pictures import scene, svg
 from bayplan.cli.run import run
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool, named_queues
+from bayplan.plugins.pictures import scene, svg
 from bayplan.text import document
 from bayplan.topologies import native
 from bayplan.topologies.comparing import Comparison, compare

@@ -16,11 +16,11 @@ from bayplan import pipeline
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Queue, Quota, named_queues
+from bayplan.plugins.slurm.topology.node_names import rules
 from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import READ, grouping, native
-from bayplan.topologies.slurm.layout import name_rules, slurm_name
-from bayplan.topologies.slurm.node_names import rules
+from bayplan.topologies.unit_names import name_rules, slurm_name
 from judges import UPSTREAM
 from tools.data import parse, parse_all
 from tools.run import bayplan
@@ -64,7 +64,7 @@ def source(text: str, name: str = "source") -> SourceFile:
 
 
 def module(name: str) -> Any:
-    return import_module(f"bayplan.topologies.{READ[name].reader}")
+    return import_module(f"{READ[name].package}.{READ[name].reader}")
 
 
 def sniffed(given: SourceFile) -> list[str]:

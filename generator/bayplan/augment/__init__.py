@@ -27,6 +27,7 @@ from bayplan.kube.objects import get, identity, items, mapping, text, title
 from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
+from bayplan.kube.variables import broken_variables
 from bayplan.manifests.assemble import compute_domain, labelled
 from bayplan.manifests.inject import Conflict, Injected, SlotMarks, inject
 from bayplan.manifests.order import head, in_apply_order
@@ -41,7 +42,6 @@ from bayplan.pipeline import Origins, Planned
 from bayplan.planning.selection import Given, select_backend, select_target, unused
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
-from bayplan.workflows.torchx.marks import broken_variables
 
 # The objects that a workload needs, compared with the objects that exist.
 

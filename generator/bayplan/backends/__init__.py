@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bayplan import plugins
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.core.values import Modules
 from bayplan.model.backend import Backend
@@ -16,21 +17,19 @@ if TYPE_CHECKING:
     from bayplan.model.existing import Existing
 
 
-NAMES = (
-    "kai",
-    "volcano",
-    "kueue",
-    "koordinator",
-    "native",
-    "slurm",
-    "slurm-bridge",
-    "sunk",
-    "none",
+_OF_CORE = ("kai", "volcano", "kueue", "koordinator", "native", "none")
+
+_PATHS: Mapping[str, str] = (
+    {name: f"{__name__}.{name}" for name in _OF_CORE[:-1]}
+    | plugins.modules("backends")
+    | {_OF_CORE[-1]: f"{__name__}.{_OF_CORE[-1]}"}
 )
-"""The values of `scheduler:`. The packages have the same names, with underscores for dashes."""
+"""Scheduler -> its package. The one that schedules nothing is the last, because its objects may be any other's."""
 
+NAMES = tuple(_PATHS)
+"""The values of `scheduler:`."""
 
-BACKENDS: Mapping[str, Backend] = Modules(__name__, NAMES, "BACKEND")
+BACKENDS: Mapping[str, Backend] = Modules(_PATHS, "BACKEND")
 """The backends by name."""
 
 
@@ -55,7 +54,7 @@ def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
 
 def _part(name: str, module: str, value: str, default: Any) -> Any:
     """A value from a module of a backend's package, or the default if the package has no such module."""
-    path = f"{__name__}.{name.replace('-', '_')}.{module}"
+    path = f"{_PATHS[name]}.{module}"
     try:
         return getattr(import_module(path), value)
     except ModuleNotFoundError as missing:

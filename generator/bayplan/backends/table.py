@@ -44,9 +44,9 @@ class Table(NamedTuple):
 
 
 @cache
-def table(package: str) -> Table:
-    """The table of a backend, by the name of its package."""
-    raw = package_data.table("backends", package, "support.yaml").encode()
+def table(*folder: str) -> Table:
+    """The table of a backend, by the folder of its package: `table("backends", "kai")`."""
+    raw = package_data.table(*folder, "support.yaml").encode()
     (data,) = (each.data for each in document.read("support.yaml", raw, "table", own=False).value or ())
     features = {name: Feature(**row) for name, row in data.get("features", {}).items()}
     return Table(features, tuple(_rows(data["support"])), tuple(_rows(data.get("existing", ()))))

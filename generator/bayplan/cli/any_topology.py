@@ -80,7 +80,7 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
     """Reads another format, with Kubernetes node names instead of Slurm names if the other topology has them."""
     from bayplan.cli import topology_merging
     from bayplan.model.formats import ReadOptions
-    from bayplan.topologies.slurm.layout import slurm_names
+    from bayplan.topologies.unit_names import slurm_names
 
     pools = other.pools if other else ()
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in pools)

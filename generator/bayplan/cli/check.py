@@ -158,7 +158,7 @@ def _has_workflow(path: str) -> bool:
     from bayplan import workflows
 
     text = _text(path)
-    return "bayplan.dev/" in text or any(each.claims(text) for each in workflows.TEXTS.values())
+    return "bayplan.dev/" in text or workflows.text_format(text.encode()) is not None
 
 
 def _text(path: str) -> str:

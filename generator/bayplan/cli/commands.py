@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from bayplan import plugins
 from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
@@ -21,7 +22,7 @@ GROUPS = {
 }
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
-SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
+SCHEMAS = ("workflow", "cluster-topology", *plugins.words("schemas").values(), "policy", "project", *FUNCTIONS)
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "The format of the report (default: text).", "FORM", choices=FORMATS)
@@ -34,12 +35,14 @@ LIMIT = Option(("--limit",), "The most to read of a file, such as bytes=512Mi,va
 READING = (LIMIT, *REPORT)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
-OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
+CONFIGURATIONS = tuple(
+    Option((f"--{row['name']}",), row["help"], row["value"]) for _, row in plugins.rows("configurations")
+)
 SOURCES = (
     Option(("--from",), "The format of the workflows (default: bayplan detects it).", "FORMAT"),
     Option(("--set",), "Set a template variable, as a number if the value looks like one.", "K=V"),
     Option(("--set-string",), "Set a template variable, always as a string.", "K=V"),
-    OSMO_POOL,
+    *CONFIGURATIONS,
 )
 POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
 TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
@@ -141,7 +144,7 @@ COMMANDS = (
         (
             *SELECTION,
             OCCUPIED,
-            _format("tree", "table", "json", "csv", "hostfile", "blocks", "svg", "html"),
+            _format("tree", "table", "json", "csv", "hostfile", *plugins.modules("plans")),
             *OUTPUT,
             Option(("--slack",), "Also show how many nodes, and which domains, may fail before a gang does not fit."),
             *WHAT_IF,
@@ -185,7 +188,7 @@ COMMANDS = (
         (
             *SELECTION,
             Option(("--cluster-objects",), "Also compare the cluster-scoped objects that the workflow uses."),
-            _format("text", "json", "svg"),
+            _format("text", "json", *plugins.modules("differences")),
             *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as `kubectl get -o yaml`. In live objects, "
@@ -280,7 +283,7 @@ COMMANDS = (
         "Show the tree of a cluster, its capacity, and which groups fit.",
         (Positional("TOPOLOGY", 0),),
         (
-            _format("tree", "json", "svg"),
+            _format("tree", "json", *plugins.modules("clusters")),
             Option(("--level",), "The lowest level to show in a tree or in JSON; `node`: each node.", "NAME"),
             Option(("--all",), "Show every domain and every node."),
             Option(("--free",), "Also show what is free, and what takes the rest."),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
+from bayplan import plugins
 from bayplan.cli import files, inputs, options, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
@@ -55,7 +57,6 @@ def run(args: Arguments) -> int:
 def _picture(args: Arguments, read: inputs.Inputs, objects: Sequence[Object], planned: Planned) -> Iterator[str]:
     """Where the pods of the existing manifests fit, and where those of the workflow fit."""
     from bayplan.augment import reading
-    from bayplan.cli.pictures import difference, svg
     from bayplan.model.augment import AugmentRequest
 
     plan, topology = planned.plan, read.topology
@@ -64,7 +65,8 @@ def _picture(args: Arguments, read: inputs.Inputs, objects: Sequence[Object], pl
     found = reading.plans(request)[0].value or () if request else ()
     there = [each.planned for each in found if each.planned and each.planned.plan.workflow.name == plan.workflow.name]
     before = [(each.plan._replace(topology=plan.topology), each.fits) for each in there]
-    yield from svg.draw(difference.before_and_after(before, [(plan, planned.fits)]))
+    module: Any = import_module(plugins.modules("differences")["svg"])
+    yield from module.difference(before, [(plan, planned.fits)])
 
 
 def _owned(objects: Sequence[Object], compiled: Sequence[Any], rendered: Sequence[Document]) -> Iterator[Diagnostic]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from bayplan import workflows
 from bayplan.cli import files, inputs, options
@@ -21,9 +20,6 @@ from bayplan.model.formats import detect
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
-if TYPE_CHECKING:
-    from bayplan.model.formats import TextFormat
-
 FORMAT = "manifests"
 """The value of --from for Kubernetes objects."""
 
@@ -32,7 +28,7 @@ KIND = re.compile(rb"""(?m)(?:^[ \t]*|[{,] ?)["']?kind["']?: *["']?([^\s"',#]+)"
 OTHERS = (b"bayplan.dev/", b"kustomize.config.k8s.io/")
 """The beginnings of versions of files that are not manifests."""
 
-USELESS = ("gang", "queue", "priority", "workload", "set", "set-string", "osmo-pool", "image")
+USELESS = ("gang", "queue", "priority", "workload", "set", "set-string", "image")
 """Options for workflows, which manifests do not read."""
 
 
@@ -55,7 +51,7 @@ def _has_objects(word: str) -> bool:
         return False
     raw = _beginning(word)
     others = any(each.startswith(OTHERS) for each in API_VERSION.findall(raw))
-    return _begins_as_object(raw) and not (others or _text_format(raw))
+    return _begins_as_object(raw) and not (others or workflows.text_format(raw))
 
 
 def _beginning(path: str) -> bytes:
@@ -71,13 +67,6 @@ def _beginning(path: str) -> bytes:
 
 def _begins_as_object(raw: bytes) -> bool:
     return bool(API_VERSION.search(raw) and KIND.search(raw))
-
-
-def _text_format(raw: bytes) -> TextFormat | None:
-    """The format of workflows, other than bayplan's own, that claims a file, such as a Job that TorchX wrote."""
-    whole = raw.decode("utf-8", "replace")
-    claiming = (each for each in workflows.TEXTS.values() if any(mark in raw for mark in each.MARKS))
-    return next((each for each in claiming if each.claims(whole)), None)
 
 
 # The workflows in a folder of manifests, which bayplan reads only if they are on the command line too.
@@ -98,8 +87,8 @@ def _format_of(raw: bytes) -> str | None:
     """The format of a workflow by its beginning, as messages name it."""
     if any(each.startswith(OTHERS[0]) for each in API_VERSION.findall(raw)):
         return WORKFLOW if b"Workflow" in KIND.findall(raw) else None
-    found = _text_format(raw)
-    return found.TITLE if found else None
+    row = workflows.text_format(raw)
+    return row.title if row else None
 
 
 WORKFLOW = "a Workflow"
@@ -110,9 +99,10 @@ def _workflows(loaded: Manifests) -> Iterator[tuple[str, str]]:
     for path in loaded.unread:
         yield path, _format_of(_beginning(path)) or WORKFLOW
     for each in loaded.documents:
-        found = detect(workflows.FORMATS.values(), each.data) if each.name in loaded.unnamed else None
-        if found and text(each.data, "kind") in ("", "Workflow"):
-            yield each.name, getattr(found, "TITLE", WORKFLOW)
+        if each.name in loaded.unnamed and text(each.data, "kind") in ("", "Workflow"):
+            format_ = detect(workflows.FORMATS, each.data)
+            if format_:
+                yield each.name, next((row.title for row in workflows.ROWS if row.name == format_), WORKFLOW)
 
 
 def _unnamed(found: Mapping[str, str], named: Sequence[str]) -> Iterator[Batch]:
@@ -155,7 +145,7 @@ def planned_of(
     skipped = (each for each in not_objects if loaded.documents[number(each.route)].name not in found)
     batches = [*loaded.batches, *_unnamed(found, named)]
     batches.append(Batch(tuple(lenient(each, loaded) for each in skipped), sources))
-    useless = next((each for each in USELESS if args.has(each)), "")
+    useless = next((name for name in (*USELESS, *inputs.configurations(args)) if args.has(name)), "")
     if useless:
         message = f"--{useless} has no effect on manifests, which name everything themselves"
         batches.append(Batch((error("A920", ("argument", f"--{useless}"), message, hint=f"remove --{useless}"),)))

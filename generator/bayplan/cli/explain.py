@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from bayplan import plugins
 from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
@@ -20,9 +21,7 @@ FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "p
 """First word of the path of a field -> schema."""
 
 SOURCES = {
-    "osmo": "osmo-workflow",
-    "osmo-pool": "osmo-pool",
-    "torchx": "torchx-app",
+    **plugins.words("schemas"),
     "policy": "policy",
     "expand": "expand-workflows",
     "place": "place-workloads",

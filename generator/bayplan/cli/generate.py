@@ -10,7 +10,7 @@ from glob import glob, has_magic
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from bayplan import pipeline
+from bayplan import pipeline, plugins
 from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
@@ -160,7 +160,7 @@ KEYS = {
     "from": "from",
     "set": "set",
     "set-string": "set",
-    "osmo-pool": "osmoPool",
+    **{row["name"]: row["key"] for _, row in plugins.rows("configurations")},
     "to": "export",
     "output": "to",
 }
@@ -298,7 +298,11 @@ def arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments
     variables = entry.get("set", {}).items()
     options = {
         "topology": (project.path(topology),) if topology else (),
-        "osmo-pool": (project.path(entry["osmoPool"]),) if "osmoPool" in entry else (),
+        **{
+            row["name"]: (project.path(entry[row["key"]]),)
+            for _, row in plugins.rows("configurations")
+            if row["key"] in entry
+        },
         "target": (",".join(f"{name}={version}" for name, version in entry.get("target", {}).items()),),
         "accept": tuple(entry.get("accept", ())),
         "gang": tuple(entry.get("gangs", ())),

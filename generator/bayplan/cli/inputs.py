@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bayplan import plugins
 from bayplan.cli import files, options
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
@@ -73,10 +74,9 @@ def _of_table(found: Diagnostic, name: str) -> str:
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Renders a template in another process."""
-    from bayplan import sandbox
-
-    return sandbox.run(request)
+    """Renders a template in another process, by the plug-in that has templates."""
+    answer: Mapping[str, Any] = next(plugins.loaded("renders")).run(request)
+    return answer
 
 
 class Inputs(NamedTuple):
@@ -111,7 +111,7 @@ Load = Callable[[str], Loaded]
 def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
     path, batches = (needed_topology if needs_topology else topology_path)(args)
-    twice = files.stdin_twice((*args.words, path, args.value("osmo-pool"), *args.values("occupied")))
+    twice = files.stdin_twice((*args.words, path, *configurations(args).values(), *args.values("occupied")))
     if twice:
         return Inputs((), None, (Batch(twice),))
     variables = options.variables(args)
@@ -121,7 +121,7 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
     workflows, read = workflows_of(args.words, source)
     topology, topology_batches = (load or topology_of)(path) if path is not None else (None, ())
     loaded = Inputs(workflows, topology, (*batches, *read, *topology_batches))
-    return with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
+    return with_configurations(configurations(args), loaded)
 
 
 def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, ...], tuple[Batch, ...]]:
@@ -130,16 +130,26 @@ def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, 
     return tuple(each for found, _ in read for each in found), (*_common_unused(batch for _, batch in read),)
 
 
-def with_pool(word: str, read: Inputs) -> Inputs:
-    """The same, with the pool configuration."""
-    from bayplan.cli import osmo_pool
-    from bayplan.workflows.osmo.pool.values import SUBJECT
+def configurations(args: Arguments) -> dict[str, str]:
+    """The options that name a configuration, and their values."""
+    from bayplan.topologies import CONFIGURATIONS
 
-    document, batch = osmo_pool.load(word)
-    if document is None:
-        return read._replace(workflows=(), batches=(*read.batches, batch))
-    unused = Batch(osmo_pool.useless(read.workflows) if read.workflows else ())
-    return read._replace(batches=(*read.batches, batch, unused), beside={SUBJECT: document})
+    return {name: args.value(name) for name in CONFIGURATIONS if args.has(name)}
+
+
+def with_configurations(words: Mapping[str, str], read: Inputs) -> Inputs:
+    """The same, with the configurations of other systems: option -> FILE or FILE#PART."""
+    from bayplan.topologies import CONFIGURATIONS
+
+    for name, word in words.items():
+        configuration = CONFIGURATIONS[name]
+        document, batch = configuration.load(word)
+        if document is None:
+            return read._replace(workflows=(), batches=(*read.batches, batch))
+        unused = Batch(configuration.useless(read.workflows) if read.workflows else ())
+        beside = {**read.beside, configuration.SUBJECT: document}
+        read = read._replace(batches=(*read.batches, batch, unused), beside=beside)
+    return read
 
 
 def _common_unused(batches: Iterable[Batch]) -> list[Batch]:

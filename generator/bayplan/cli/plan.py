@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bayplan import plugins
 from bayplan.cli import destination, existing, inputs, output, project
 from bayplan.cli.compiling import (
     MISFITS,
@@ -21,12 +23,12 @@ from bayplan.cli.compiling import (
     contradiction,
     prove_jointly,
 )
-from bayplan.cli.finish import finish
+from bayplan.cli.finish import coloured, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import common, grouped
+from bayplan.core.values import Modules, common, grouped
 from bayplan.model.manifest import File
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, plan_queues, walk
 from bayplan.model.topology import Quota
@@ -35,11 +37,8 @@ from bayplan.report import Batch
 from bayplan.topologies.hostlist import compress
 from bayplan.topologies.native import quota_document
 
-if TYPE_CHECKING:
-    from bayplan.cli.pictures.scene import Scene
-
-PICTURES = ("svg", "html", "blocks")
-"""Formats that also show a plan that does not fit."""
+PICTURES: Mapping[str, Any] = Modules(plugins.modules("plans"))
+"""Forms that also show a plan that does not fit, and the modules that draw them."""
 
 LONGEST = 200
 """The most characters of a list of failed nodes in a tree."""
@@ -342,25 +341,6 @@ def _hostfiles(planned: Sequence[Planned]) -> tuple[tuple[File, ...], tuple[Diag
     return tuple(files), tuple(found)
 
 
-def _picture(args: Arguments, shown: Sequence[Scene]) -> Iterator[str]:
-    """The pieces of a picture."""
-    if args.value("format") == "svg":
-        from bayplan.cli.pictures import svg
-
-        yield from svg.draw(shown)
-    elif args.value("format") == "html":
-        from bayplan.cli.pictures import html
-
-        yield from html.draw(shown)
-    else:
-        import sys
-
-        from bayplan.cli.finish import coloured
-        from bayplan.cli.pictures import blocks
-
-        yield from blocks.draw(shown, coloured=args.value("output", "-") == "-" and coloured(sys.stdout))
-
-
 def _without_slack(form: str) -> Diagnostic:
     """A931: a format that does not show the slack."""
     message = f"--slack has no effect with --format {form}"
@@ -411,12 +391,12 @@ def run(args: Arguments) -> int:
     batches += [Batch((_without_slack(form),))] if args.has("slack") and form not in ("tree", "json") else []
     planned = [value.planned for _, value in jointly]
     if form in PICTURES:
-        from bayplan.cli.pictures.scene import refused, scenes
-
         codes = {each.code for batch in batches for each in batch.diagnostics if each.severity == "error"}
-        lacking = refused(misfits) if codes and codes <= MISFITS else ()
-        drawn = (*scenes([(each.plan, each.fits) for each in planned], args.has("alone")), *lacking)
-        return finish(args, batches, destination.file_writer(args, _picture(args, drawn)), despite=bool(lacking))
+        refused = misfits if codes and codes <= MISFITS else []
+        proven = [(value.plan, value.fits) for value in planned]
+        colours = args.value("output", "-") == "-" and coloured(sys.stdout)
+        pieces = PICTURES[form].plans(form, proven, args.has("alone"), refused, colours)
+        return finish(args, batches, destination.file_writer(args, pieces), despite=bool(refused))
     if form == "hostfile":
         files, found = _hostfiles(planned)
         return finish(args, [*batches, Batch(found)], destination.writer(args, files))

@@ -17,9 +17,7 @@ from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.edits import Edit
 from bayplan.text.emit import emit
-from bayplan.topologies import native
-from bayplan.topologies import osmo_pool as osmo_pools
-from bayplan.workflows.osmo.pool.values import SUBJECT
+from bayplan.topologies import CONFIGURATIONS, native
 
 DOMAINS = "domains: []"
 
@@ -69,7 +67,7 @@ def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, ba
     if topology.value is None:
         return None
     if not any(each.formats for each in picked):
-        return _applied(document, _osmo(picked, topology.value, document, batches), batches)
+        return _applied(document, _configured(picked, topology.value, document, batches), batches)
     if any(topology_sources.knows_nodes(each) for each in picked):
         return _refreshed(args, picked, request, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
@@ -106,18 +104,22 @@ def _refreshed(
     return None if has_errors(checked) else text
 
 
-def _osmo(
+def _configured(
     picked: Sequence[Picked], topology: ClusterTopology, document: Document, batches: list[Batch]
 ) -> tuple[Edit, ...] | None:
-    """What OSMO pools add to a topology. They name no nodes, so they replace nothing."""
+    """What configurations add to a topology. They name no nodes, so they replace nothing."""
     edits: list[Edit] = []
     failed = False
     for each in picked:
-        source, batch = topology_sources.pools_of(each)
+        source, batch = topology_sources.configuration_of(each)
         batches.append(batch)
-        outcome = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
+        if source is None:
+            failed = True
+            continue
+        configuration = CONFIGURATIONS[each.configuration]
+        outcome = configuration.update(source, topology)
         found = topology_sources.reported(each, outcome.diagnostics)
-        batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
+        batches.append(Batch(found, {"topology": document, configuration.SUBJECT: source}))
         failed |= outcome.value is None
         edits += outcome.value or ()
     return None if failed else tuple(edits)

@@ -16,7 +16,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.topologies import merging
-from bayplan.topologies.slurm.layout import slurm_names
+from bayplan.topologies.unit_names import slurm_names
 
 
 def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> Part | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
+from bayplan import plugins
 from bayplan.cli import any_topology, destination, files, inputs
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
@@ -59,9 +62,8 @@ def _drawn(args: Arguments, topology: ClusterTopology, occupied: Occupied, level
 
         yield json.dumps(inventory.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":
-        from bayplan.cli.pictures import scene, svg
-
-        yield from svg.draw((scene.cluster(topology, occupied),))
+        module: Any = import_module(plugins.modules("clusters")[form])
+        yield from module.cluster(topology, occupied)
     else:
         from bayplan.cli import show_tree
 

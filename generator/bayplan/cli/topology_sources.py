@@ -8,7 +8,6 @@ from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from bayplan.cli import osmo_pool
 from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
@@ -20,21 +19,20 @@ from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
 from bayplan.report import Batch
 from bayplan.text.document import Document
-from bayplan.topologies import FROM, OSMO_POOL, READ, Source
-from bayplan.topologies import osmo_pool as osmo_pools
+from bayplan.topologies import CONFIGURATIONS, FROM, READ, Source
 from bayplan.topologies.grouping import kube_objects
-from bayplan.workflows.osmo.pool.values import NO_POOLS, SUBJECT
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Importer
 
 
 class Picked(NamedTuple):
-    """A file and the formats of its objects. None: an OSMO configuration, or unknown."""
+    """A file and the formats of its objects. None: a configuration, or unknown."""
 
     file: OpenedFile
     formats: tuple[Source, ...] = ()
-    pool: str = ""  # of an OSMO configuration, from FILE#POOL
+    configuration: str = ""  # the word of its format, if it may be a configuration
+    part: str = ""  # of a configuration, from FILE#PART
     guessed: bool = False  # no format recognized it
 
 
@@ -121,16 +119,17 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
     batches, picked = [], []
     for number, word in enumerate(args.words):
         name = names[number] if len(names) > 1 else args.value("from")
-        path, pool = osmo_pool.split(word) if name in ("", OSMO_POOL) else (word, "")
+        configuration = name if name in CONFIGURATIONS else "" if name else next(iter(CONFIGURATIONS), "")
+        path, part = CONFIGURATIONS[configuration].split(word) if configuration else (word, "")
         file = OpenedFile(path, number)
         try:
-            formats = () if pool or name == OSMO_POOL else tuple(_formats(name, file))
-            guessed = not (formats or pool or name)
+            formats = () if part or name in CONFIGURATIONS else tuple(_formats(name, file))
+            guessed = not (formats or part or name)
             faults = () if formats else file.faults
             if guessed and faults:
                 batches.append(file.batch(faults))
             else:
-                picked.append(Picked(file, formats, pool, guessed))
+                picked.append(Picked(file, formats, configuration, part, guessed))
         except UnreadableError as problem:
             batches.append(file.batch(problem.diagnostics))
     return tuple(picked), batches
@@ -154,7 +153,7 @@ def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
 
 
 def _reader(source: Source) -> Importer:
-    module: Importer = import_module(f"bayplan.topologies.{source.reader}")
+    module: Importer = import_module(f"{source.package}.{source.reader}")
     return module
 
 
@@ -173,7 +172,7 @@ def gather(picked: Sequence[Picked], request: ReadOptions) -> Gathered:
     parts: list[Part] = []
     batches: list[Batch] = []
     failed = False
-    for part, batch in (_osmo(each) for each in picked if not each.formats):
+    for part, batch in (_configured(each) for each in picked if not each.formats):
         failed |= part is None
         parts += [part] if part else []
         batches.append(batch)
@@ -219,30 +218,29 @@ def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part
         return None, file.batch(problem.diagnostics)
 
 
-def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
-    """The pools of an OSMO configuration. A912: no format recognizes the file."""
+def _configured(picked: Picked) -> tuple[Part | None, Batch]:
+    """The part of a configuration. A912: no format recognizes the file."""
     from bayplan.topologies import native
 
-    document, batch = pools_of(picked)
+    document, batch = configuration_of(picked)
     if document is None:
         return None, batch
-    outcome = native.part(osmo_pools.new(document), picked.file, ReadOptions())
-    return outcome.value, Batch(reported(picked, outcome.diagnostics), {SUBJECT: document})
+    configuration = CONFIGURATIONS[picked.configuration]
+    outcome = native.part(configuration.new(document), picked.file, ReadOptions())
+    return outcome.value, Batch(reported(picked, outcome.diagnostics), {configuration.SUBJECT: document})
 
 
-def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
-    """The document of an OSMO configuration, or the reason why it is missing."""
-    if picked.file.documents:
-        return osmo_pool.pick(picked.file.documents, picked.pool)
+def configuration_of(picked: Picked) -> tuple[Document | None, Batch]:
+    """The document of a configuration, or the reason why it is missing."""
+    if picked.file.documents and picked.configuration:
+        return CONFIGURATIONS[picked.configuration].pick(picked.file.documents, picked.part)
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
 def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The diagnostics of a source that bayplan read as an OSMO configuration; only A912 if it has no pools."""
-    unrecognised = picked.guessed and any(
-        each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics
-    )
-    return (_unrecognised(picked.file),) if unrecognised else diagnostics
+    """The diagnostics of a source that bayplan read as a configuration; only A912 if it is none."""
+    empty = picked.guessed and CONFIGURATIONS[picked.configuration].is_empty(diagnostics)
+    return (_unrecognised(picked.file),) if empty else diagnostics
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:
@@ -252,5 +250,5 @@ def _unrecognised(file: OpenedFile) -> Diagnostic:
     hint = "this is a ClusterTopology: pass it with --update, and pass what adds to it as SOURCE" if ours else hint
     other = next(filter(None, map(recognize, file.documents)), None)
     if other and not ours:
-        return error("A912", (SUBJECT,), f"this file is {other.title}; it does not describe a cluster", hint=other.hint)
-    return error("A912", (SUBJECT,), "no format recognizes this source", hint=hint)
+        return error("A912", file.at(), f"this file is {other.title}; it does not describe a cluster", hint=other.hint)
+    return error("A912", file.at(), "no format recognizes this source", hint=hint)

@@ -60,8 +60,14 @@ def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[tuple[
 
 
 def table(*parts: str) -> str:
-    """The text of a table next to the module that reads it: `table("workflows", "sbatch", "options.csv")`."""
+    """The text of a table next to the module that reads it: `table("kube", "barrier.sh")`."""
     return _content(os.path.join(_PACKAGE, *parts)).decode()
+
+
+def names_beside(*parts: str) -> list[str]:
+    """The names in a folder of the package, sorted: `names_beside("plugins")`."""
+    folder = os.path.join(_PACKAGE, *parts)
+    return sorted(_ARCHIVE.listdir(folder) if _ARCHIVE else os.listdir(folder))
 
 
 def data_names(*parts: str) -> list[str]:

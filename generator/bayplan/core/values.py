@@ -25,26 +25,24 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 
 class Modules(Mapping[str, T]):
-    """The modules of a package by name, imported at their first use: a run needs one or two of them.
+    """Modules by name, imported at their first use: a run needs one or two of them.
 
-    `attribute`: use this attribute of the module as the value. A dash in a name is an underscore in the module name.
+    `paths`: name -> module. `attribute`: use this attribute of the module as the value.
     """
 
-    def __init__(self, package: str, names: tuple[str, ...], attribute: str = "") -> None:
-        self.package, self.names, self.attribute = package, names, attribute
+    def __init__(self, paths: Mapping[str, str], attribute: str = "") -> None:
+        self.paths, self.attribute = paths, attribute
 
     def __getitem__(self, name: str) -> T:
-        if name not in self.names:
-            raise KeyError(name)
-        module: Any = import_module(f"{self.package}.{name.replace('-', '_')}")
+        module: Any = import_module(self.paths[name])
         value: T = getattr(module, self.attribute) if self.attribute else module
         return value
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self.paths
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(self.paths)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.paths)

@@ -11,11 +11,11 @@ from bayplan.core.phrases import did_you_mean, listing, shorten
 from bayplan.kube import validation
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.kube.variables import broken_variables
 from bayplan.linting.claims import allowed_pools
 from bayplan.linting.objects import LintContext, grouped
 from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.model.manifest import Object
-from bayplan.workflows.torchx.marks import broken_variables
 
 if TYPE_CHECKING:
     from bayplan.accelerators.hami_rules import HamiPod

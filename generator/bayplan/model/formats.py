@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route
@@ -18,7 +18,7 @@ class Source(NamedTuple):
     """Input of a format that creates its data from a string: the word after --from, variables, and capabilities.
 
     `read_file` gives the bytes of a file beside the workflow's, or why not (the caller fills in its routes).
-    `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
+    `render` runs a template elsewhere, with little time and memory. None: there is no such thing.
     """
 
     format: str = ""
@@ -123,10 +123,6 @@ if TYPE_CHECKING:
         """A format. Its schema has accepted the data that it reads."""
 
         @property
-        def NAME(self) -> str:  # noqa: N802
-            """The word after `--from`."""
-
-        @property
         def SCHEMA(self) -> str:  # noqa: N802
             """The kind whose schema validates its data."""
 
@@ -138,14 +134,6 @@ if TYPE_CHECKING:
 
     class TextFormat(Format[Any], Protocol):
         """A format of workflows whose files are not YAML, or more than YAML."""
-
-        @property
-        def TITLE(self) -> str:  # noqa: N802
-            """Its name in messages: `an OSMO workflow`."""
-
-        @property
-        def MARKS(self) -> tuple[bytes, ...]:  # noqa: N802
-            """Byte strings. Every such file has at least one, so other files need no decoding."""
 
         def claims(self, text: str, /) -> bool:
             """Whether the text is such a file."""
@@ -180,6 +168,6 @@ if TYPE_CHECKING:
             """The topology in this format."""
 
 
-def detect(formats: Iterable[Format[T]], data: Any) -> Format[T] | None:
-    """The first format that recognises the data."""
-    return next((each for each in formats if each.sniff(data)), None)
+def detect(formats: Mapping[str, Format[Any]], data: Any) -> str:
+    """The name of the first format that recognises the data; empty if none does."""
+    return next((name for name, format_ in formats.items() if format_.sniff(data)), "")

@@ -9,7 +9,7 @@ from bayplan.core.values import grouped
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native
 from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools
-from bayplan.topologies.slurm.layout import known_units
+from bayplan.topologies.unit_names import known_units
 
 
 def has_slurm_names(topology: ClusterTopology) -> bool:

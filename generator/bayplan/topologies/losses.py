@@ -8,27 +8,19 @@ loss can also replace something by a known value.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
+from bayplan import plugins
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import listing
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Fabric, Level, NodeShape, Pool
 from bayplan.topologies import SOURCES, grouping, kai, koordinator, kueue, native
-from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place
-from bayplan.topologies.slurm import BLOCK, FLAT
-from bayplan.topologies.slurm.layout import (
-    SlurmLayout,
-    name_rules,
-    one_layout,
-    plugin_of,
-    siblings_together,
-    slurm_name,
-    topology_name,
-)
-from bayplan.topologies.slurm.reading import at_depth, label_value
+from bayplan.topologies.unit_names import siblings_together
 
 Path = tuple[str, ...]
 Drop = Callable[[ClusterTopology, Target], ClusterTopology]
@@ -41,12 +33,13 @@ class Loss(NamedTuple):
     drop: Drop
 
 
-def _topology(title: str, change: Callable[[ClusterTopology], ClusterTopology]) -> Loss:
+def whole_topology(title: str, change: Callable[[ClusterTopology], ClusterTopology]) -> Loss:
+    """A loss that does not depend on versions."""
     return Loss(title, lambda topology, _: change(topology))
 
 
 def _settings(title: str, **nothing: Any) -> Loss:
-    return _topology(title, lambda topology: topology._replace(**nothing))
+    return whole_topology(title, lambda topology: topology._replace(**nothing))
 
 
 def _fabrics(title: str, change: Callable[[Fabric], Fabric | None]) -> Loss:
@@ -54,18 +47,20 @@ def _fabrics(title: str, change: Callable[[Fabric], Fabric | None]) -> Loss:
         changed = {name: change(each) for name, each in topology.fabrics.items()}
         return topology._replace(fabrics={name: each for name, each in changed.items() if each is not None})
 
-    return _topology(title, drop)
+    return whole_topology(title, drop)
 
 
-def _named_pools(title: str, name: Callable[[ClusterTopology, Pool], str]) -> Loss:
+def named_pools(title: str, name: Callable[[ClusterTopology, Pool], str]) -> Loss:
+    """Pools get other names. `name`: the name of a pool after the loss."""
+
     def drop(topology: ClusterTopology) -> ClusterTopology:
         return topology._replace(pools=tuple(pool._replace(name=name(topology, pool)) for pool in topology.pools))
 
-    return _topology(title, drop)
+    return whole_topology(title, drop)
 
 
 def _pools(title: str, change: Callable[[Pool], Pool]) -> Loss:
-    return _topology(title, lambda topology: topology._replace(pools=tuple(map(change, topology.pools))))
+    return whole_topology(title, lambda topology: topology._replace(pools=tuple(map(change, topology.pools))))
 
 
 def _node(title: str, **nothing: Any) -> Loss:
@@ -160,63 +155,12 @@ def _applied_levels(pool: Pool) -> Pool:
     return pool._replace(levels=tuple(pool.levels[depth] for depth in kept), domains=tuple(rows))
 
 
-def _slurm_nodes(topology: ClusterTopology) -> ClusterTopology:
-    rules = name_rules(topology)
-    if not rules:
-        return topology
-    names = {node: slurm_name(node, rules) for pool in topology.pools for node in pool.nodes()}
-    return topology._replace(pools=tuple(pool.renamed(names) for pool in topology.pools))
-
-
-def _slurm_plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
-    result = (_base_as_plan(topology, pool, target) if pool.levels else pool for pool in topology.pools)
-    return topology._replace(pools=tuple(result))
-
-
-def _base_as_plan(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
-    """The base size of blocks is the plan, if some block has more nodes."""
-    sizes = [len(row.nodes) for row in pool.domains if row.nodes] or [1]
-    smallest = max(sizes) if target.since("slurm", "25.05") else min(sizes)
-    base = pool.levels[-1].plan or smallest
-    kept = base if plugin_of(topology, pool) == BLOCK and base < max(sizes) else None
-    return pool._replace(levels=(*pool.levels[:-1], pool.levels[-1]._replace(plan=kept)))
-
-
-CONF = "default"
-"""The name of the one topology of a topology.conf."""
-
-
-def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
-    """A topology.conf of one pool has its levels. For several pools it has only their units."""
-    if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
-        return topology
-    layout = one_layout(topology, target)
-    return topology._replace(pools=(_of_blocks(layout) if layout.plugin == BLOCK else _of_switches(layout),))
-
-
-def _of_blocks(layout: SlurmLayout) -> Pool:
-    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in layout.units if unit.nodes)
-    base = layout.base if layout.base < max((len(row.nodes) for row in rows), default=0) else None
-    return Pool(CONF, NodeShape(), (Level(BLOCK, f"{PLACEHOLDER}/{BLOCK}", plan=base),), rows)
-
-
-def _of_switches(layout: SlurmLayout) -> Pool:
-    """A leaf at a smaller depth than others repeats its name."""
-    names_of = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in layout.units}
-    above = {child: unit.name for unit in layout.units for child in unit.children}
-    paths = [(upwards(unit.name, above), unit.nodes) for unit in layout.units if unit.nodes]
-    depth = max((len(path) for path, _ in paths), default=0)
-    rows = (Domain(tuple(names_of[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
-    names = (f"switch-{depth - 1 - number}" for number in range(depth))
-    return Pool(CONF, NodeShape(), tuple(Level(name, f"{PLACEHOLDER}/{name}") for name in names), tuple(rows))
-
-
-LOSSES: Mapping[str, Loss] = {
+_OF_CORE: Mapping[str, Loss] = {
     "name": _settings("the topology's name", name=""),
     "read": _settings("`read`", read=""),
     "versions": _settings("versions", versions={}),
     "images": _settings("images", images={}),
-    "data": _topology("data movers and stores", _without_data),
+    "data": whole_topology("data movers and stores", _without_data),
     "priorities": _settings("PriorityClasses", priority_classes={}),
     "defaults": _settings("defaults", defaults={}),
     "schedulers": _settings("scheduler settings", schedulers={}),
@@ -243,28 +187,28 @@ LOSSES: Mapping[str, Loss] = {
     "tolerations": _node("tolerations", tolerations=()),
     "template": _pools("pod templates", lambda pool: pool._replace(template={})),
     "every_node": _pools("selectors that match every node", _every_node),
-    "flavors": _named_pools(
+    "flavors": named_pools(
         "names of pools (flavors have other names)",
         lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
-    "numbered": _named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
+    "numbered": named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
     "kai_quotas": Loss("quotas of single pools, and of other resources than GPUs, CPU and memory", kai.as_written),
     "kueue_quotas": Loss("numbers that ClusterQueues have in another form (or without numbers, all)", kueue.as_written),
-    "default_queue": _topology("permission for any queue", _default_queue),
+    "default_queue": whole_topology("permission for any queue", _default_queue),
     "nvlink": _levels("`nvlink`", lambda level: level._replace(nvlink=False)),
     "nvlink_unknown": _levels("`nvlink`", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)),
     "plan": _levels("`plan`", lambda level: level._replace(plan=None)),
     "unique": _levels("`unique`", lambda level: level._replace(unique="global")),
     "apply": _levels("`apply`", lambda level: level._replace(apply=False)),
     "level_names": _pools("names of levels (replaced by the ends of labels)", _level_names),
-    "layers": _topology("pools (only one list of levels remains)", _layers),
-    "unlevelled": _topology(
+    "layers": whole_topology("pools (only one list of levels remains)", _layers),
+    "unlevelled": whole_topology(
         "pools without levels",
         lambda topology: topology._replace(pools=tuple(pool for pool in topology.pools if pool.levels)),
     ),
-    "lists": _topology("pools (equal lists of levels merge)", _lists),
+    "lists": whole_topology("pools (equal lists of levels merge)", _lists),
     "places": _pools("levels and their labels (nodes only have the names of their units)", _units_only),
-    "carried": _topology("levels without `apply`, whose labels nodes already have", _applied),
+    "carried": whole_topology("levels without `apply`, whose labels nodes already have", _applied),
     "domains": _domains("nodes and domains", lambda rows: ()),
     "unusable": _pools("`unusable`", lambda pool: pool._replace(unusable={})),
     "unusable_nodes": _pools("unusable nodes", _usable),
@@ -277,34 +221,34 @@ LOSSES: Mapping[str, Loss] = {
         "the order of domains and nodes",
         lambda rows: sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in rows),
     ),
-    "one_tree": _topology("pools (all become one tree)", _one_tree),
-    "slurm_pools": _named_pools(
-        "names of pools (Slurm's topologies have other names)",
-        lambda topology, pool: grouping.dns_label(topology_name(topology, pool)),
-    ),
-    "slurm_called": _named_pools("names of pools", lambda *_: CONF),
-    "slurm_one": Loss("pools and their levels (all share one topology)", _slurm_one),
-    "slurm_nodes": _topology("names of nodes (Slurm has other names)", _slurm_nodes),
-    "slurm_plan": Loss("`plan` (replaced by the base size of blocks)", _slurm_plan),
+    "one_tree": whole_topology("pools (all become one tree)", _one_tree),
 }
-"""By their names in `SOURCES`."""
 
 DISCOVERED = "volcano-discovery"
 """The format of `--to volcano` if Volcano discovers its HyperNodes by labels."""
 
-LOST: Mapping[str, tuple[Loss, ...]] = {
-    each.to: tuple(LOSSES[name] for name in each.losses.split()) for each in SOURCES if each.to
-}
-"""Word after --to -> the losses of that format, in the order of their removal."""
+
+@cache
+def losses_by_name() -> Mapping[str, Loss]:
+    """The losses by their names in `SOURCES`."""
+    return {**_OF_CORE, **ChainMap(*(module.LOSSES for module in plugins.loaded("losses")))}
+
+
+@cache
+def losses_by_word() -> Mapping[str, tuple[Loss, ...]]:
+    """Word after --to -> the losses of that format, in the order of their removal."""
+    losses = losses_by_name()
+    return {row.to: tuple(losses[name] for name in row.losses.split()) for row in SOURCES if row.to}
 
 
 def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ...]:
-    """The losses of a format. Before 25.05, Slurm has a topology.conf."""
-    if word == "slurm" and not target.since("slurm", "25.05"):
-        word = "slurm-conf"
+    """The losses of a format, which may depend on the version of its scheduler."""
+    row = next((source for source in SOURCES if source.to == word), None)
+    if row and row.older[0] and not target.since(word, row.older[0]):
+        word = row.older[1]
     if word == "volcano" and topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
         word = DISCOVERED
-    return LOST.get(word, ())
+    return losses_by_word().get(word, ())
 
 
 def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:

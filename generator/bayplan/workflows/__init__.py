@@ -1,21 +1,50 @@
-"""One module for each workflow format. It reads the format into a `Workflow` and records the origins of its parts."""
+"""The formats of workflows. A module reads its format into a `Workflow`, and records the origins of its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayplan import plugins
+from bayplan.core.values import Modules
 from bayplan.model.workflow import Workflow
-from bayplan.workflows import native, osmo, sbatch, torchx
 
 if TYPE_CHECKING:
     from bayplan.model.formats import Format, TextFormat
 
 
-_EACH: tuple[TextFormat, ...] = (osmo, torchx, sbatch)
+class TextRow(NamedTuple):
+    """A format of a plug-in, whose files are not YAML, or more than YAML.
 
-FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, **{each.NAME: each for each in _EACH}}
-"""By name, in the order of detection."""
+    `title`: its name in messages. `marks`: every such file has at least one of these byte strings, so bayplan neither
+    decodes other files nor loads the module for them. `variables`: whether the format takes --set.
+    """
 
-TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in _EACH}
-"""Formats whose files are not YAML or JSON data. The format itself parses them."""
+    name: str  # the word after --from
+    module: str
+    title: str
+    marks: tuple[bytes, ...]
+    variables: bool = False
+
+
+def _row(package: str, row: Mapping[str, Any]) -> TextRow:
+    marks = tuple(mark.encode() for mark in row["marks"])
+    return TextRow(**{**row, "module": f"{package}.{row['module']}", "marks": marks})
+
+
+ROWS = tuple(_row(package, row) for package, row in plugins.rows("workflows"))
+
+TEXTS: Mapping[str, TextFormat] = Modules({row.name: row.module for row in ROWS})
+"""The modules of these formats by name. A module itself parses the files of its format."""
+
+FORMATS: Mapping[str, Format[Workflow]] = Modules(
+    {"native": f"{__name__}.native"} | {row.name: row.module for row in ROWS}
+)
+"""All formats by name, in the order of detection."""
+
+
+def text_format(raw: bytes) -> TextRow | None:
+    """The format of a plug-in that claims a file."""
+    text = raw.decode("utf-8", "replace")
+    marked = (row for row in ROWS if any(mark in raw for mark in row.marks))
+    return next((row for row in marked if TEXTS[row.name].claims(text)), None)

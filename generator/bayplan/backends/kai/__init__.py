@@ -24,7 +24,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import OF_GROVE, varies
 
-TABLE = table("kai")
+TABLE = table("backends", "kai")
 
 NOT_GROUPED = ("markUnschedulable", "schedulingBackoff")
 """Settings of PodGroups that KAI's podgrouper reads from no label or annotation."""

@@ -187,4 +187,4 @@ def _of_annotations(found: PodsFound) -> Asked:
     return Asked(name, found.workload.route, (whole, *segments), queue=found.own(QUEUE))
 
 
-EXISTING = Existing(table("kai").existing, place, QUEUE, ask)
+EXISTING = Existing(table("backends", "kai").existing, place, QUEUE, ask)

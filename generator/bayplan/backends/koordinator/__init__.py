@@ -39,7 +39,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.search import may_lack, starving
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
 
-TABLE = table("koordinator")
+TABLE = table("backends", "koordinator")
 
 # Needs of plans and topologies that only Koordinator has, and settings that the cluster needs.
 

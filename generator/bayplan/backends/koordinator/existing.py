@@ -101,4 +101,4 @@ def _common(names: Sequence[str]) -> str:
     return "-".join(words) or min(names)
 
 
-EXISTING = Existing(table("koordinator").existing, place, QUOTA, ask)
+EXISTING = Existing(table("backends", "koordinator").existing, place, QUOTA, ask)

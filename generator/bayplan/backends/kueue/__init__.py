@@ -51,7 +51,7 @@ from bayplan.planning.fit import prove as fit
 from bayplan.planning.fit.problem import demand
 from bayplan.planning.fit.search import may_lack, starving
 
-TABLE = table("kueue")
+TABLE = table("backends", "kueue")
 
 
 # Needs that only Kueue has: how placements cover podSets, the size of a workload, and the flavors of pods.

@@ -137,4 +137,4 @@ def _layers(value: str) -> list[tuple[str, int]]:
     return [(level, size) for level, size in sized if size > 0]
 
 
-EXISTING = Existing(table("kueue").existing, place, QUEUE, ask)
+EXISTING = Existing(table("backends", "kueue").existing, place, QUEUE, ask)

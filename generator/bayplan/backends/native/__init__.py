@@ -49,7 +49,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand
 from bayplan.planning.fit.search import may_lack, starving
 
-TABLE = table("native")
+TABLE = table("backends", "native")
 
 KUBERNETES = "kubernetes"
 

@@ -93,4 +93,4 @@ def _counted(found: PodsFound, beside: Beside, called: str) -> Outcome[Asked]:
     return Outcome(Asked(called, workload.route, least=minimum_of_only(found, sum(counts), same) if counts else None))
 
 
-EXISTING = Existing(table("native").existing, place, ask=ask)
+EXISTING = Existing(table("backends", "native").existing, place, ask=ask)

@@ -22,7 +22,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, once
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 
-TABLE = table("none")
+TABLE = table("backends", "none")
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SEPARATE_LABEL = "bayplan.dev/separate"

@@ -52,4 +52,4 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked]:
     return Outcome(of_labels(found, required, preferred))
 
 
-EXISTING = Existing(table("none").existing, place, ask=ask)
+EXISTING = Existing(table("backends", "none").existing, place, ask=ask)

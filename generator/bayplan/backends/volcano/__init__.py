@@ -36,7 +36,7 @@ from bayplan.planning.fidelity import placed_depth
 from bayplan.planning.fit.search import starving
 from bayplan.topologies.hypernodes import writing
 
-TABLE = table("volcano")
+TABLE = table("backends", "volcano")
 
 MOST_LEVELS = 2
 """Nested placements of a PodGroup: that of the gang, and one of its subgroups."""

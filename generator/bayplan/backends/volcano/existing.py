@@ -156,4 +156,4 @@ def _step(spec: Any, pool: Pool | None) -> Step:
     return Step(preferred=label) if topology.get("mode") == "soft" else Step(required=label)
 
 
-EXISTING = Existing(table("volcano").existing, place, QUEUE, ask)
+EXISTING = Existing(table("backends", "volcano").existing, place, QUEUE, ask)

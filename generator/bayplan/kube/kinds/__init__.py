@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from bayplan import plugins
 from bayplan.core.package_data import table
 from bayplan.core.values import Modules
 from bayplan.kube.pod import BARRIER_SCRIPT, container_name
@@ -428,6 +429,8 @@ class Kind(Protocol):
         """The documents of the workload."""
 
 
+_OF_CORE = (JOBSET, JOB, "pods", "volcano-job", "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
+
 KINDS: Mapping[str, Kind] = Modules(
-    __name__, (JOBSET, JOB, "pods", "volcano-job", SBATCH, "lws", "statefulset", SINGLE, MPIJOB, TRAINJOB, GROVE)
+    {name: f"{__name__}.{name.replace('-', '_')}" for name in _OF_CORE} | plugins.modules("kinds")
 )

@@ -20,7 +20,7 @@ from bayplan.topologies.alignment import relation
 from bayplan.topologies.grouping import NAMELESS
 from bayplan.topologies.kubernetes_nodes.software import several
 from bayplan.topologies.merging import pools
-from bayplan.topologies.slurm.layout import is_safe_name, known_units, unit_name
+from bayplan.topologies.unit_names import is_safe_name, known_units, unit_name
 
 Issues = list[Diagnostic]
 

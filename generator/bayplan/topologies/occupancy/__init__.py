@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from bayplan import plugins
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.phrases import count, shorten
 from bayplan.model.formats import SourceFile
-from bayplan.topologies.occupancy import kubernetes, slurm
+from bayplan.topologies.occupancy import kubernetes
 from bayplan.topologies.occupancy.ledger import HINT, Ledger
 
 MOST_REPORTED = 20
@@ -34,8 +35,8 @@ def read(source: SourceFile, ledger: Ledger) -> Iterator[Diagnostic]:
         yield from _limited(kubernetes.read_json(source, ledger), source)
     elif kubernetes.is_extract(head):
         yield from _limited(kubernetes.read_extract(source, ledger), source)
-    elif _SCONTROL.match(head):
-        yield from slurm.read_text(source, ledger)
+    elif reader := next((reader for reader in plugins.loaded("occupancy") if reader.claims(head)), None):
+        yield from reader.read_text(source, ledger)
     elif start:
         yield error("R160", source.at(), "this is not the output of kubectl, squeue or scontrol", hint=HINT)
     else:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from bayplan import plugins
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error
 from bayplan.core.phrases import count
 from bayplan.kube import quantity
@@ -21,7 +22,6 @@ from bayplan.kube.pod import WHOLE_NODE, host_ports
 from bayplan.model.formats import SourceFile
 from bayplan.model.plan import BOUNDED, ONE, OPEN, SLOTS, WHOLE
 from bayplan.topologies.kubernetes_nodes.reading import Pieces, WrongError, lines, objects
-from bayplan.topologies.occupancy import slurm
 from bayplan.topologies.occupancy.devices import Claimed, Device
 from bayplan.topologies.occupancy.ledger import HINT, Ledger, open_amounts
 
@@ -100,7 +100,7 @@ def _add(ledger: Ledger, place: Route, data: Any) -> str:
         add_claim(ledger, place, data)
     elif kind == "Node":
         add_node(ledger, place, data)
-    elif not kind and slurm.add(ledger, place, data):
+    elif not kind and any(reader.add(ledger, place, data) for reader in plugins.loaded("occupancy")):
         return "List"
     return kind
 

@@ -14,7 +14,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Accelerator
 from bayplan.topologies.occupancy import devices
 from bayplan.topologies.occupancy.devices import Claimed
-from bayplan.topologies.slurm.layout import slurm_names
+from bayplan.topologies.unit_names import slurm_names
 
 HINT = "pass the unchanged output of `kubectl get pods -A -o json`, `squeue --json` or `scontrol -d show node`"
 

@@ -1,0 +1,1 @@
+"""OSMO: workflows, pools, and the process that renders templates."""

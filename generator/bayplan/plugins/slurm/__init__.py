@@ -1,0 +1,1 @@
+"""Slurm: batch scripts, the schedulers slurm, slurm-bridge and sunk, topologies, and what runs."""

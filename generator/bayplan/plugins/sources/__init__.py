@@ -1,0 +1,1 @@
+"""Sources of topologies: fabric managers, Topograph, clouds, operators, kits."""

@@ -1,0 +1,1 @@
+"""TorchX: applications, and bayplan as a scheduler of TorchX."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from bayplan import schemas, workflows
+from bayplan import plugins, schemas, workflows
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import did_you_mean
 from bayplan.model.formats import Context, Source, detect
@@ -42,9 +42,9 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
     marked = (row for row in workflows.ROWS if any(mark.strip(b":") in raw for mark in row.marks))
     for row in marked if not source.format else ():
         if any(workflows.TEXTS[row.name].sniff(document.data) for document in documents.value or ()):
-            return workflows.TEXTS[row.name].documents(
-                name, raw, "", subject, source
-            )  # its keys are quoted or indented
+            return workflows.TEXTS[row.name].documents(name, raw, "", subject, source)  # keys are quoted or indented
+    if message := plugins.unread(read_text(raw, subject).value or "") if plugins.absent() else "":
+        return Outcome(None, (error("A912", (subject, AT, 1, 1), message, hint=plugins.WAY),))
     wrong = _without_variables(source)
     return Outcome(None, (*documents.diagnostics, *wrong)) if wrong else documents
 
@@ -85,8 +85,11 @@ def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
 def workflow(document: Document, name: str = "", context: Context = Context()) -> Read[Workflow]:  # noqa: B008
     """A workflow in the named format, or in the first format that recognizes it."""
     if name and name not in workflows.FORMATS:
-        hint = did_you_mean(name, list(workflows.FORMATS))
-        message = f'unknown workflow format: "{name}"; the formats are {", ".join(workflows.FORMATS)}'
+        hint = plugins.WAY if plugins.without(name) else did_you_mean(name, list(workflows.FORMATS))
+        message = (
+            plugins.without(name)
+            or f'unknown workflow format: "{name}"; the formats are {", ".join(workflows.FORMATS)}'
+        )
         return Read(None, (error("A920", ("argument", "--from"), message, hint=hint),))
     read = _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
     if read.value and any(gang.matrix for gang in read.value.gangs) and native.sniff(document.data):

@@ -75,10 +75,6 @@ def measured() -> dict[str, int]:
     ]
     names = [*(item.name for item in (*classes, *functions)), *(target.id for target in constants)]
     tuples = [item for item in classes if any(ast.unparse(base).startswith("NamedTuple") for base in item.bases)]
-    pages = (ROOT / "docs" / "reference" / "diagnostics").glob("*.md")
-    codes = {
-        code for page in pages for code in re.findall(r"^## ([A-Z]\d{3})\b", page.read_text("utf-8"), re.MULTILINE)
-    }
     tests = sum(path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "tests").rglob("*.py"))
     return {
         "lines": sum(rooms.values()),

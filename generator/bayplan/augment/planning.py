@@ -266,5 +266,5 @@ def _planned(
         findings += lost
         if any(each.code == "F740" and each.severity == "error" for each in lost):
             return Outcome(None, tuple(each for each in lost if each.code == "F740"))  # others would not help
-    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
+    outcome = pipeline.judge(Draft(own, checked, plan, plan, shaped.value, findings=findings))
     return Outcome(outcome.value, outcome.diagnostics)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from bayplan import __version__
+from bayplan import __version__, plugins
 from bayplan.cli import output
 from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM, called
 from bayplan.cli.finish import finish, write_stderr
@@ -148,7 +148,7 @@ def _command(command: Command, name: str) -> click.Command:
 
 
 def _argument(number: int, argument: Positional) -> click.Argument:
-    kind = click.Choice(argument.choices) if argument.choices else click.Path() if argument.file else click.STRING
+    kind = _Choice(argument.choices) if argument.choices else click.Path() if argument.file else click.STRING
     many = argument.most == MANY
     optional = not argument.least
     shown = f"[{argument.metavar}]" if optional else f"{argument.metavar}{'...' if many else ''}"
@@ -161,6 +161,15 @@ def _argument(number: int, argument: Positional) -> click.Argument:
         metavar=shown,
         shell_complete=own,
     )
+
+
+class _Choice(click.Choice[str]):
+    """A choice, of which absent plug-ins have some words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if message := plugins.without(str(value)):
+            self.fail(f"{message}: {plugins.WAY}.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _completer(key: str) -> Callable[[click.Context, click.Parameter, str], Any]:
@@ -178,9 +187,7 @@ def _option(option: Option) -> click.Option:
     names = [*option.names, option.key.replace("-", "_")]
     if not option.metavar:
         return click.Option(names, is_flag=True, help=option.help)
-    kind = (
-        click.Choice(option.choices) if option.choices else click.Path() if "FILE" in option.metavar else click.STRING
-    )
+    kind = _Choice(option.choices) if option.choices else click.Path() if "FILE" in option.metavar else click.STRING
     shown = None if option.choices else option.metavar
     own = _completer(option.key) if kind is click.STRING else None
     return click.Option(names, type=kind, multiple=True, metavar=shown, help=option.help, shell_complete=own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from bayplan import plugins
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube.kinds import CONTROLLED
@@ -31,6 +32,8 @@ def select_backend(
     if not name:
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
         return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is set", hint=hint),))
+    if message := plugins.without(name):
+        return Outcome(None, (error("A903", route, message, hint=plugins.WAY),))
     hint = did_you_mean(name, list(table)) or f"schedulers: {names}"
     return Outcome(None, (error("A903", route, f'bayplan does not know the scheduler "{name}"', hint=hint),))
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -108,11 +109,27 @@ def loaded(section: str) -> Iterator[Any]:
             yield import_module(f"{package}.{description[section]}")
 
 
-ABSENT: Mapping[str, tuple[str, ...]] = json.loads(package_data.table("plugins", "words.json"))
-"""Plug-in of bayplan -> the words and the marks of files that it takes, so that a command can say what is absent."""
+WAY = "install bayplan with all of its plug-ins"
+"""What to do without a plug-in."""
 
 
-def absent(word: str) -> str:
-    """The plug-in of bayplan that takes a word or a mark, and that is not there; empty if there is none."""
-    names = (name for name, words in ABSENT.items() if word in words and f"{__name__}.{name}" not in descriptions())
-    return next(names, "")
+@cache
+def absent() -> Mapping[str, Mapping[str, Any]]:
+    """The plug-ins of bayplan that are not there: their words, and for those with formats of workflows, what a file is
+    and what it looks like."""
+    known: Mapping[str, Mapping[str, Any]] = json.loads(package_data.table("plugins", "words.json"))
+    return {name: row for name, row in known.items() if f"{__name__}.{name}" not in descriptions()}
+
+
+def without(word: str) -> str:
+    """Why bayplan does not know a word of an absent plug-in; empty if no plug-in has the word."""
+    name = next((name for name, row in absent().items() if word in row["words"]), "")
+    return f'"{word}" needs the plug-in "{name}", which is not installed' if name else ""
+
+
+def unread(text: str) -> str:
+    """Why bayplan does not read a file of an absent plug-in; empty if no plug-in has such files."""
+    for name, row in absent().items():
+        if "file" in row and re.search(row["file"], text, re.MULTILINE):
+            return f'this file looks like {row["title"]}, which needs the plug-in "{name}"; it is not installed'
+    return ""

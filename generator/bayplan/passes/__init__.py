@@ -1,0 +1,1 @@
+"""The passes of the pipeline: functions from values to values, by stage. Each says when it applies."""

@@ -39,6 +39,10 @@ REMOVED: Any = type("Removed", (), {"__repr__": lambda self: "REMOVED"})()
 """In place of a value: the field is missing."""
 
 
+FEW_ENTRIES = 20
+"""Entries of a list that are always among the sources."""
+
+
 class Edit(NamedTuple):
     """Another value at a place in the sources. `everywhere`: also in all other places with the same value."""
 
@@ -72,6 +76,18 @@ class Experiments:
             (kind, number) for kind in self.objects for number in range(len(self.objects[kind]))
         ]
         self.existence = True
+
+        self.leave_out()
+
+    def leave_out(self) -> None:
+        """Leaves out most entries of long lists, such as the domains of a topology, if no object depends on them."""
+        for route, value in list(values(self.sources)):
+            if isinstance(value, list) and len(value) > FEW_ENTRIES:
+                shorter = put(self.sources, route, value[:FEW_ENTRIES])
+                if self.written(shorter) == self.objects:
+                    self.sources = shorter
+        topology = self.request.topology._replace(data=self.sources["topology"])
+        self.request = self.request._replace(topology=topology, judged=pipeline.check_topology(topology))
 
     def watch(self, path: Path) -> None:
         """Watches the value of an object or a field instead of the existence of all objects."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from bayplan import plugins
@@ -157,9 +158,8 @@ def _text(value: Any) -> str:
 def run(args: Arguments) -> int:
     """Prints the explanation, or suggests a name. With --why, prints what made a field of a manifest."""
     if args.has("why"):
-        from bayplan.cli import why
-
-        return why.run(args)
+        exit_code: int = import_module("bayplan.cli.why").run(args)  # which looks up fields here
+        return exit_code
     wrong = _misused(args)
     if wrong:
         return finish(args, [Batch((wrong,))])

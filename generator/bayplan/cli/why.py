@@ -4,77 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.cli import files, generate, inputs, output, project
-from bayplan.cli.causes import (
-    Cause,
-    Edit,
-    Key,
-    Path,
-    Sources,
-    Variant,
-    causes,
-    default_variants,
-    follow,
-    in_row,
-    possible_causes,
-    sources,
-    variants,
-    within,
-)
+from bayplan.cli.causes import Edit, Experiments, Path, cell_route, kind_of, tables
 from bayplan.cli.finish import coloured, finish, paint
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, text
 from bayplan.linting.objects import collect
-from bayplan.manifests.diff import inside, same
-from bayplan.model.manifest import Manifest, Object
+from bayplan.manifests.diff import difference, inside
+from bayplan.model.manifest import Object
 from bayplan.pipeline import Request
 from bayplan.report import Batch
-from bayplan.report.findings import Paint, Place, excerpt, places, plain, where
+from bayplan.report.findings import Place, excerpt, places, plain, where
 from bayplan.workflows import native
 
 
-class Experiments:
-    """The results of all changes of a workflow's sources, each made when the first answer needs it."""
-
-    def __init__(self, base: Sources) -> None:
-        self.base = base
-
-    @cached_property
-    def changed(self) -> tuple[Variant, ...]:
-        """The results of changing what the sources set."""
-        return variants(self.base)
-
-    @cached_property
-    def unset(self) -> tuple[Variant, ...]:
-        """The results of setting what the sources do not set."""
-        return default_variants(self.base)
-
-    def answer(self, data: Manifest, rendered: Manifest, key: Key, path: Path) -> Answer:
-        """The causes of a field that render also writes."""
-        value = get(data, *path)
-        there = follow(data, rendered, path)
-        if len(there) < len(path):
-            return Answer(path, shown(path), None, ())
-        found = causes(self.base, self.changed, key, there) or causes(self.base, self.unset, key, there)
-        possible = path and not found
-        if possible:
-            found = possible_causes(self.base, self.changed, get(rendered, *there))
-        found = tuple(in_row(self.base, each, value) for each in found)
-        return Answer(path, shown(path), value, tuple((each, None) for each in found), not possible)
-
-
-class WorkflowSources(NamedTuple):
-    """A workflow that compiles: the results of changing its sources, its files, and the scheduler with its version.
+class Maker(NamedTuple):
+    """A workflow that compiles, in the native format, with its files and the scheduler with its version.
 
     `gangs`: the name of a gang, with its copy -> its route.
     """
@@ -84,27 +39,27 @@ class WorkflowSources(NamedTuple):
     title: str
     gangs: Mapping[str, Route]
 
+    def path(self, existing: Object) -> Path | None:
+        """The path of the object that the workflow makes in place of an existing one."""
+        _, _, namespace, name = identity(existing.data)
+        kind = kind_of(existing.data)
+        for number, manifest in enumerate(self.experiments.objects.get(kind, ())):
+            if text(manifest, "metadata", "name") == name and namespace in (
+                "",
+                text(manifest, "metadata", "namespace"),
+            ):
+                return (kind, number)
+        return None
+
 
 class Answer(NamedTuple):
-    """The causes of an object, if `path` is empty, or of one of its fields.
-
-    `value`: that of the manifest. The causes have the places of their values. `proven`: whether a change of each cause
-    changes the field. If not, they have the same value as the field, and accept no other value to try.
-    """
-
-    path: Path
-    shown: str
-    value: Any
-    causes: tuple[tuple[Cause, Place | None], ...]
-    proven: bool = True
-
-
-class Explained(NamedTuple):
-    """An object of a manifest with its answers."""
+    """The causes of an object or, with a `field`, of the value of one of its fields."""
 
     object: Object
-    made: WorkflowSources
-    answers: tuple[Answer, ...]
+    maker: Maker
+    field: str
+    value: Any
+    causes: Sequence[Edit]
 
 
 def run(args: Arguments) -> int:
@@ -115,70 +70,59 @@ def run(args: Arguments) -> int:
         return finish(args, [Batch(twice)])
     read = load_manifests([manifest])
     objects, not_objects = collect(read.documents)
-    named = {f"manifest:{number}": document for number, document in enumerate(read.documents)}
-    batches = [*read.batches, Batch(tuple(lenient(each, read) for each in not_objects), named)]
-    if any(has_errors(each.diagnostics) for each in batches):
-        return finish(args, batches)
+    documents = {f"manifest:{number}": document for number, document in enumerate(read.documents)}
     asked = _asked(args, objects)
-    batches.append(Batch(asked.diagnostics))
-    if asked.value is None:
+    findings = (*(lenient(problem, read) for problem in not_objects), *asked.diagnostics)
+    batches = [*read.batches, Batch(findings, documents)]
+    if asked.value is None or any(has_errors(batch.diagnostics) for batch in batches):
         return finish(args, batches)
-    made, of_workflows = _all_made(args)
+    makers, of_workflows = _makers(args)
     batches += of_workflows
-    if made is None:
+    if makers is None:
         return finish(args, batches)
-    whole = bool(args.words)
-    explained = []
-    for one, field in asked.value:
-        outcome = _explained(one, field, whole, made)
-        batches.append(Batch(outcome.diagnostics, named))
-        explained += [outcome.value] if outcome.value else []
-    explained = [each for each in explained if each.answers]
+    answers: list[Answer] = []
+    for existing in asked.value:
+        outcome = _answers(existing, args.words[0].partition(":")[2] if args.words else None, makers)
+        answers += outcome.value or ()
+        batches.append(Batch(outcome.diagnostics, documents))
     show = _as_json if args.value("format", "text") == "json" else _as_text
-    return finish(args, batches, lambda: output.write(show(explained)))
+    return finish(args, batches, lambda: output.write(show(answers)))
 
 
-# The objects and the field of the command line.
-
-Asked = tuple[tuple[Object, str], ...]
-"""Objects, each with the field as the user wrote it; empty for all fields."""
-
-
-def _asked(args: Arguments, objects: Sequence[Object]) -> Outcome[Asked]:
-    """A976: the manifest has no such object, or several; or it has no object at all."""
+def _asked(args: Arguments, objects: Sequence[Object]) -> Outcome[Sequence[Object]]:
+    """The objects of the command line. A976: the manifest has no such object, or several; or it has none at all."""
     if not objects:
         hint = "pass the file that `bayplan render -o FILE` wrote; Slurm has scripts instead of objects"
-        return Outcome(
-            None, (error("A976", ("argument", "--why"), "the manifest has no Kubernetes objects", hint=hint),)
-        )
+        none = error("A976", ("argument", "--why"), "the manifest has no Kubernetes objects", hint=hint)
+        return Outcome(None, (none,))
     if not args.words:
-        return Outcome(tuple((one, "") for one in objects))
-    named, _, field = args.words[0].partition(":")
-    found = [one for one in objects if _is_named(one, named)]
-    if len(found) == 1:
-        return Outcome(((found[0], field),))
-    route = ("argument", "OBJECT")
-    titles = [_title(one) for one in objects]
-    if found:
-        message = f'"{named}" is not one object: the manifest has {listing(map(_title, found), "and")}'
+        return Outcome(objects)
+    named = args.words[0].partition(":")[0]
+    matching = [existing for existing in objects if _is_named(existing, named)]
+    if len(matching) == 1:
+        return Outcome(matching)
+    titles = [_title(existing) for existing in matching or objects]
+    if matching:
+        message = f'"{named}" is not one object: the manifest has {listing(titles, "and")}'
         hint = "write KIND.GROUP/NAME, such as podgroups.scheduling.run.ai/train, or pass only the file of the object"
     else:
         message = f'the manifest has no object "{named}"'
         hint = did_you_mean(named, titles) or f"the objects are {listing(titles, 'and')}"
-    return Outcome(None, (error("A976", route, message, hint=hint),))
+    return Outcome(None, (error("A976", ("argument", "OBJECT"), message, hint=hint),))
 
 
-def _is_named(one: Object, named: str) -> bool:
+def _is_named(existing: Object, named: str) -> bool:
     """Whether kubectl would find an object by this name: kinds in singular or plural, with or without API group."""
-    group, kind, _, name = identity(one.data)
-    word, slash, own = named.partition("/")
-    what, _, api = word.lower().partition(".")
+    group, kind, _, name = identity(existing.data)
+    kinds, slash, object_name = named.partition("/")
+    word, _, api = kinds.lower().partition(".")
     singular = kind.lower()
-    return what in (singular, f"{singular}s", f"{singular}es") and api in ("", group) and (not slash or own == name)
+    matches = word in (singular, f"{singular}s", f"{singular}es") and api in ("", group)
+    return matches and (not slash or object_name == name)
 
 
-def _title(one: Object) -> str:
-    return f"{text(one.data, 'kind')}/{text(one.data, 'metadata', 'name')}"
+def _title(existing: Object) -> str:
+    return f"{text(existing.data, 'kind')}/{text(existing.data, 'metadata', 'name')}"
 
 
 STEP = re.compile(r'\["([^"]*)"\]|\[([^\[\]]*)\]|((?:\\.|[^.\[\\])+)')
@@ -190,7 +134,7 @@ def field_path(data: Any, field: str) -> Path | None:
     An entry of a list has its number or its name. Keys with dots: `metadata.labels["a.b/c"]`, `metadata.labels.a\\.b/c`
     or, where no other key fits, `metadata.labels.a.b/c`.
     """
-    words = [next(each for each in (*found, "") if each).replace("\\.", ".") for found in STEP.findall(field)]
+    words = [next(part for part in (*step, "") if part).replace("\\.", ".") for step in STEP.findall(field)]
     return _path(data, words)
 
 
@@ -198,7 +142,7 @@ def _path(data: Any, words: Sequence[str]) -> Path | None:
     if not words:
         return ()
     if isinstance(data, list | tuple):
-        number = next((n for n, each in enumerate(data) if text(each, "name") == words[0]), -1)
+        number = next((place for place, entry in enumerate(data) if text(entry, "name") == words[0]), -1)
         number = int(words[0]) if words[0].isdecimal() and number < 0 else number
         rest = _path(data[number], words[1:]) if 0 <= number < len(data) else None
         return None if rest is None else (number, *rest)
@@ -213,187 +157,152 @@ def _path(data: Any, words: Sequence[str]) -> Path | None:
 def shown(path: Path) -> str:
     """`spec.subGroups[0].minMember`."""
     written = ""
-    for each in path:
-        written = f"{written}[{each}]" if isinstance(each, int) else inside(written, each)
+    for step in path:
+        written = f"{written}[{step}]" if isinstance(step, int) else inside(written, step)
     return written
+
+
+def leaves(data: Any, path: Path = ()) -> list[Path]:
+    """The paths of the values that contain no others."""
+    pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
+    return [leaf for key, value in pairs for leaf in leaves(value, (*path, key))] or [path]
 
 
 # The workflows that may have made the manifest.
 
 
-def _all_made(args: Arguments) -> tuple[list[WorkflowSources] | None, list[Batch]]:
+def _makers(args: Arguments) -> tuple[list[Maker] | None, list[Batch]]:
     """The workflows of --workflow, or of the project. None if one has errors. A977: there are none."""
     batches: list[Batch] = []
     commands = [args._replace(words=args.values("workflow"))] if args.has("workflow") else _of_project(args, batches)
-    if not commands and not any(each.diagnostics for each in batches):
+    if not commands and not any(batch.diagnostics for batch in batches):
         hint = "name its workflow with --workflow FILE, or list it in a bayplan.yaml"
-        batches.append(
-            Batch((error("A977", ("argument", "--why"), "no workflow is known for this manifest", hint=hint),))
-        )
-    made: list[WorkflowSources] = []
-    for each in commands:
-        read = inputs.read_all(each)
-        requests = inputs.requests(each, read)
+        message = "no workflow is known for this manifest"
+        batches.append(Batch((error("A977", ("argument", "--why"), message, hint=hint),)))
+    makers: list[Maker] = []
+    for command in commands:
+        read = inputs.read_all(command)
+        requests = inputs.requests(command, read)
         batches += [Batch(requests.diagnostics), *read.batches]
         for request in requests.value or ():
-            one, batch = made_of(request._replace(cluster_objects=True), read)
+            maker, batch = maker_of(request._replace(cluster_objects=True), read)
             batches.append(batch)
-            made += [one] if one else []
-    failed = any(has_errors(each.diagnostics) for each in batches)
-    return None if failed or not commands else made, batches
+            makers += [maker] if maker else []
+    failed = any(has_errors(batch.diagnostics) for batch in batches)
+    return None if failed or not commands else makers, batches
 
 
 def _of_project(args: Arguments, batches: list[Batch]) -> list[Arguments]:
     """The command lines of the outputs of the project."""
-    found, problems = project.load()
+    loaded, problems = project.load()
     batches += problems
     commands = []
-    for number, entry in enumerate(found.spec.get("outputs", ()) if found else ()):
-        if found and "workflows" in entry:
-            matched = generate.match(found, entry["workflows"], ("spec", "outputs", number, "workflows"))
-            batches.append(Batch(matched.diagnostics, {project.SUBJECT: found.document}))
-            own = generate.arguments(found, entry, matched.value or ())
-            commands.append(own._replace(options={**own.options, **args.options}))
+    for number, entry in enumerate(loaded.spec.get("outputs", ()) if loaded else ()):
+        if loaded and "workflows" in entry:
+            matched = generate.match(loaded, entry["workflows"], ("spec", "outputs", number, "workflows"))
+            batches.append(Batch(matched.diagnostics, {project.SUBJECT: loaded.document}))
+            command = generate.arguments(loaded, entry, matched.value or ())
+            commands.append(command._replace(options={**command.options, **args.options}))
     return commands
 
 
-def made_of(request: Request, read: Inputs) -> tuple[WorkflowSources | None, Batch]:
+def maker_of(request: Request, read: Inputs) -> tuple[Maker | None, Batch]:
     """A workflow with its sources in the native format, and the errors of compiling it."""
     outcome, origins = pipeline.compile(request._replace(prove=False))
     files_of_run = Batch((), read.sources(request.workflow), origins)
-    errors = tuple(each for each in outcome.diagnostics if each.severity == "error")
     if outcome.value is None:
-        return None, files_of_run._replace(diagnostics=errors)
-    if not native.sniff(request.workflow.data):
-        topology = pipeline.check_topology(request.topology)[0].value
-        workflow = pipeline.check_workflow(
-            request.workflow, request.workflow_format, read.context(topology), request.given
-        )
-        data = native.write(workflow[0].value) if workflow[0].value else {}
-        document = request.workflow._replace(data=data, source_map=None)
-        request = request._replace(workflow=document, workflow_format="", beside={})
+        return None, files_of_run._replace(diagnostics=outcome.diagnostics)
     planned = outcome.value.planned
+    if not native.sniff(request.workflow.data):
+        context = read.context(planned.plan.topology)
+        workflow, _ = pipeline.check_workflow(request.workflow, request.workflow_format, context, request.given)
+        document = request.workflow._replace(data=native.write(workflow.value), source_map=None)  # type: ignore[arg-type]
+        request = request._replace(workflow=document, workflow_format="", beside={})
     gangs = {gang.name: gang.route for gang in planned.plan.gangs}
     title = pipeline.title(planned.backend, planned.target)
-    return WorkflowSources(Experiments(sources(request)), files_of_run, title, gangs), Batch(())
+    return Maker(Experiments(request), files_of_run, title, gangs), Batch(())
 
 
 # The answers.
 
 
-def _explained(one: Object, field: str, whole: bool, made: Sequence[WorkflowSources]) -> Outcome[Explained]:
-    """The causes of an object and, with `whole`, of all its fields; with a field, of this one and those below it.
+def _answers(existing: Object, field: str | None, makers: Sequence[Maker]) -> Outcome[list[Answer]]:
+    """The causes of an object without a field, of all its fields too if this is empty, or of all below this field.
 
     A976: there is no such field. A977: no workflow writes the object. A978: a value is not the one of render.
     """
-    found = next(
-        ((each, key) for each in made for key in each.experiments.base.objects if _is_twin(one.data, key)), None
-    )
-    if found is None:
-        return Outcome(None, (_unwritten(one, made),))
-    maker, key = found
-    experiments = maker.experiments
-    rendered = experiments.base.objects[key]
-    path = field_path(one.data, field)
-    lost = path is None
-    path = field_path(rendered, field) if path is None else path
-    if path is None:
-        return Outcome(None, (_no_field(one, field),))
-    data = rendered if lost else one.data
-    wrong = tuple(_differences(one, rendered, path)) if whole else ()
-    fields = [each for each in _leaves(data, path) if whole and each not in (("apiVersion",), ("kind",))]
-    answers = [] if field else [with_gangs(experiments.answer(one.data, rendered, key, ()), rendered, maker)]
-    answers += [each for p in fields if (each := experiments.answer(data, rendered, key, p)).value is not None]
-    routes = [cause.route for answer in answers for cause, _ in answer.causes]
-    there = dict(zip(routes, places(routes, maker.files), strict=True))
-    located = (
-        each._replace(causes=tuple(sorted(((c, there[c.route]) for c, _ in each.causes), key=_by_place)))
-        for each in answers
-    )
-    return Outcome(Explained(one, maker, tuple(located)), wrong)
+    maker, path = next(((maker, path) for maker in makers if (path := maker.path(existing))), (None, ()))
+    if maker is None:
+        return Outcome(None, (_unwritten(existing, makers),))
+    rendered = get(maker.experiments.objects, *path)
+    there, asked = field_path(rendered, field or ""), field_path(existing.data, field or "")
+    if there is None and asked is None:
+        hint = did_you_mean(field or "", map(shown, leaves(existing.data)))
+        hint = hint or f"the fields are {listing(map(str, existing.data), 'and')}"
+        message = f'{_title(existing)} has no field "{field}"'
+        return Outcome(None, (error("A976", ("argument", "OBJECT"), message, hint=hint),))
+    changed = () if field is None else tuple(_differences(existing, rendered, there or asked or ()))
+    if field is not None:
+        maker.experiments.watch((*path, *(there or ())))
+    answers = [] if field else [Answer(existing, maker, "", None, _of_object(maker, path, rendered))]
+    fields = leaves(get(rendered, *there), there) if there is not None and field is not None else ()
+    for leaf in fields:
+        if leaf not in (("apiVersion",), ("kind",)):
+            value = get(existing.data, *leaf)
+            causes = maker.experiments.causes((*path, *leaf))
+            answers.append(
+                Answer(existing, maker, shown(leaf), get(rendered, *leaf) if value is None else value, causes)
+            )
+    return Outcome(answers, changed)
 
 
-def with_gangs(answer: Answer, rendered: Manifest, made: WorkflowSources) -> Answer:
+def _of_object(maker: Maker, path: Path, rendered: Any) -> list[Edit]:
     """The causes of an object, and the gangs in its labels if no cause is in them; without these, its workflow."""
-    labels = {key: {get(rendered, *path) for path in within(rendered) if path[-1] == key} for key in LABELS}
-    routes = [route for name, route in made.gangs.items() if name in labels[GANG_LABEL]]
-    if not routes and labels[WORKFLOW_LABEL]:
+    edits = maker.experiments.causes(path)
+    labels = [(leaf[-1], get(rendered, *leaf)) for leaf in leaves(rendered) if leaf[-1] in (GANG_LABEL, WORKFLOW_LABEL)]
+    routes = [maker.gangs[name] for label, name in labels if label == GANG_LABEL and name in maker.gangs]
+    if labels and not routes:
         routes = [("workflow",)]
-    causes_of = [cause.route for cause, _ in answer.causes]
-    missing = [each for each in dict.fromkeys(routes) if not any(route[: len(each)] == each for route in causes_of)]
-    data = made.experiments.base.request.workflow.data
-    for route in missing:
-        named = (*route, "name") if len(route) > 1 else (*route, "metadata", "name")
-        at, value = (route, None) if get(data, *named[1:]) is None else (named, get(data, *named[1:]))
-        answer = answer._replace(causes=(*answer.causes, (Cause(at, value, Edit(at, value)), None)))
-    return answer
+    for route in dict.fromkeys(routes):
+        if not any(edit.route[: len(route)] == route for edit in edits):
+            named = (*route, "name") if len(route) > 1 else (*route, "metadata", "name")
+            at = named if get(maker.experiments.sources, *named) else route
+            edits.append(Edit(at, get(maker.experiments.sources, *at)))
+    return edits
 
 
-LABELS = (GANG_LABEL, WORKFLOW_LABEL)
-
-
-def _by_place(pair: tuple[Cause, Place | None]) -> tuple[Any, ...]:
-    return (pair[0].route[0] == "argument", pair[0].route[0] == "topology", pair[1][:3] if pair[1] else ())
-
-
-def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, Mapping | list | tuple)
-
-
-def _is_twin(data: Manifest, key: Key) -> bool:
-    group, kind, namespace, name = identity(data)
-    return (group, kind, name) == (key[0], key[1], key[3]) and namespace in ("", key[2])
-
-
-def _unwritten(one: Object, made: Sequence[WorkflowSources]) -> Diagnostic:
+def _unwritten(existing: Object, makers: Sequence[Maker]) -> Diagnostic:
     """A977: render writes no such object."""
-    label = text(one.data, "metadata", "labels", WORKFLOW_LABEL)
-    names = [each.experiments.base.request.workflow.data["metadata"]["name"] for each in made]
-    route = (*one.route, "metadata", "name")
-    if label in names:
+    label = text(existing.data, "metadata", "labels", WORKFLOW_LABEL)
+    route = (*existing.route, "metadata", "name")
+    title = _title(existing)
+    if label in [maker.experiments.request.workflow.data["metadata"]["name"] for maker in makers]:
         hint = "compare the manifests and the workflow with `bayplan diff`"
-        return error("A977", route, f'the workflow "{label}" does not make {_title(one)}', hint=hint)
+        return error("A977", route, f'the workflow "{label}" does not make {title}', hint=hint)
     if not label:
-        return error("A977", route, f"{_title(one)} has no label of bayplan, and no workflow here makes it")
+        return error("A977", route, f"{title} has no label of bayplan, and no workflow here makes it")
     hint = f'name the file of the workflow "{label}" with --workflow FILE'
-    return error("A977", route, f"no workflow here makes {_title(one)}", hint=hint)
+    return error("A977", route, f"no workflow here makes {title}", hint=hint)
 
 
-def _no_field(one: Object, field: str) -> Diagnostic:
-    every = [shown(path) for path in within(one.data, (), leaves=False)]
-    hint = did_you_mean(field, every) or f"the fields are {listing([str(key) for key in one.data], 'and')}"
-    return error("A976", ("argument", "OBJECT"), f'{_title(one)} has no field "{field}"', hint=hint)
-
-
-def _differences(one: Object, rendered: Manifest, path: Path) -> Iterator[Diagnostic]:
-    """A978: values that render would not write. A live object has many more fields, which others set."""
-    live = bool(text(one.data, "metadata", "uid"))
-    hint = "render again; to keep the value, change the source that is named here"
-    more: dict[Path, None] = {}
-    has = not path or path in within(one.data, leaves=False)
-    for each in _leaves(one.data, path) if has else ():
-        there = follow(one.data, rendered, each)
-        if len(there) < len(each):
-            more[each[: len(there) + 1]] = None
-        elif not same(value := get(one.data, *each), wanted := get(rendered, *there)):
-            message = f"{shown(each)} is {_text(value)}, but render would write {_text(wanted)}"
-            yield warning("A978", (*one.route, *each), message, hint=hint)
-    for each in () if live else more:
-        message = f"render would not write {shown(each)}"
-        yield warning("A978", (*one.route, *each), message, hint="render again")
-    missing = {}
-    twin = follow(one.data, rendered, path) if has else path
-    for each in _leaves(rendered, twin) if len(twin) == len(path) else ():
-        there = follow(rendered, one.data, each)
-        if len(there) < len(each):
-            missing[each[: len(there) + 1]] = there
-    for each, there in missing.items():
-        message = f"{shown(each)} is missing, but render would write it"
-        yield warning("A978", (*one.route, *there), message, hint="render again")
-
-
-def _leaves(data: Any, path: Path) -> list[Path]:
-    return [path] if _is_scalar(get(data, *path)) else [*within(data, path)]
+def _differences(existing: Object, rendered: Any, below: Path) -> Iterator[Diagnostic]:
+    """A978: values of the asked fields that render would not write."""
+    namespace = text(rendered, "metadata", "namespace")
+    for _, fields in difference([rendered], [existing], namespace).changed:
+        for field in fields:
+            written = field_path(rendered, field.path)
+            path = field_path(existing.data, field.path) or written or ()
+            if path[: len(below)] != below and below[: len(path)] != path:
+                continue
+            hint = "render again"
+            if field.before is None:
+                message = f"{field.path} is missing, but render would write it"
+            elif field.after is None:
+                message = f"render would not write {field.path}"
+            else:
+                message = f"{field.path} is {_text(field.before)}, but render would write {_text(field.after)}"
+                hint = "render again; to keep the value, change the source that is named here"
+            yield warning("A978", (*existing.route, *path), message, hint=hint)
 
 
 # The output.
@@ -407,91 +316,52 @@ def _text(value: Any) -> str:
     return written if len(written) <= LONGEST else f"{written[:LONGEST]}..."
 
 
-def _as_text(explained: Sequence[Explained]) -> Iterator[str]:
-    import sys
-
+def _as_text(answers: Sequence[Answer]) -> Iterator[str]:
+    """Each object or field with its causes; the lines of the sources too if there is only one field."""
     colour = paint if coloured(sys.stdout) else plain
-    for each in explained:
-        title = _title(each.object)
-        first, *more = each.answers
-        if more and first.path:  # the fields below a field
-            yield f"{title}\n"
-        for answer in each.answers:
-            single = bool(answer.path) and not more
-            indent = "  " if single or not answer.path else "    "
-            named = f"{title} {answer.shown}" if single else f"  {answer.shown}"
-            yield f"{named} = {_text(answer.value)}\n" if answer.path else f"{title}\n"
-            yield from (f"{indent}{line}\n" for line in _cause_lines(answer, each.made, single, colour))
-
-
-def _cause_lines(answer: Answer, made: WorkflowSources, excerpts: bool, colour: Paint) -> Iterator[str]:
-    if not answer.causes:
-        yield f"bayplan writes it for {made.title}; no value of the workflow or the topology changes it"
-    elif not answer.proven:
-        yield "bayplan cannot find the cause: these places have the same value, and accept no other value to try"
-    for cause, place in answer.causes:
-        at = f"{colour('place', where(place))}: " if place else ""
-        if cause.route[0] == "argument":
-            yield f"--{cause.route[1]} {_option(cause.value)}"
-        elif cause.is_default:
-            default = "" if cause.value is None else f"; its default is {_text(cause.value)}"
-            yield f"{at}{shown(cause.route[1:])} is not set{default}"
-        else:
-            yield f"{at}{_source(cause)}{_of_source(cause.value)}"
-        if excerpts and place and place.source.strip() and not cause.is_default:
-            line, underline = excerpt(place)
-            yield f"{place.line:>3} | {line}"
-            yield f"{'':>3} | {underline}"
-
-
-def _source(cause: Cause) -> str:
-    """The name of a field, or of a column."""
-    return f"column {cause.edit.value}" if AT in cause.route else shown(cause.route[1:])
+    for answer in answers:
+        title = _title(answer.object)
+        yield f"{title} {answer.field} = {_text(answer.value)}\n" if answer.field else f"{title}\n"
+        if not answer.causes:
+            yield f"  bayplan writes it for {answer.maker.title}; no value of the workflow or the topology changes it\n"
+        for place, source, value in _sources(answer):
+            at = f"{colour('place', where(place))}: " if place else ""
+            yield f"  {at}{source}{_of_source(value)}\n"
+            if place and value is not None and place.source.strip() and answer.field and len(answers) == 1:
+                line, underline = excerpt(place)
+                yield f"  {place.line:>3} | {line}\n  {'':>3} | {underline}\n"
 
 
 def _of_source(value: Any) -> str:
     """` = 16`; for a mapping or a list nothing, because it has its own lines."""
-    return f" = {_text(value)}" if _is_scalar(value) else ""
+    if value is None:
+        return " is not set"
+    return "" if isinstance(value, Mapping | list) else f" = {_text(value)}"
 
 
-def _option(value: Any) -> str:
-    return ",".join(f"{name}={each}" for name, each in value.items()) if isinstance(value, Mapping) else str(value)
+def _sources(answer: Answer) -> list[tuple[Place | None, str, Any]]:
+    """The places of the causes, in the order of the files and lines, with the names of the fields and their values."""
+    request = answer.maker.experiments.request
+    routes = [edit.route for edit in answer.causes]
+    at = [cell_route(table, r, answer.value) if (table := tables(request).get(str(r[0]))) else r for r in routes]
+    sources = []
+    for route, place in zip(routes, places(at, answer.maker.files), strict=True):
+        name = f"--{route[1]}" if route[0] == "argument" else shown(route[1:])
+        order = (route[0] == "argument", route[0] == "topology", place[:3] if place else ())
+        sources.append((order, (place, name, get(answer.maker.experiments.sources, *route))))
+    return [source for _, source in sorted(sources, key=lambda pair: pair[0])]
 
 
-def _as_json(explained: Sequence[Explained]) -> Iterator[str]:
-    yield json.dumps({"objects": [_json_object(each) for each in explained]}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _json_object(each: Explained) -> dict[str, Any]:
-    _, kind, namespace, name = identity(each.object.data)
-    return {
-        "kind": kind,
-        "namespace": namespace or None,
-        "name": name,
-        "workflow": each.made.experiments.base.request.workflow.name,
-        "scheduler": each.made.title,
-        "causes": next(([*map(_json_cause, a.causes)] for a in each.answers if not a.path), None),
-        "fields": [
-            {
-                "field": answer.shown,
-                "value": answer.value,
-                "proven": answer.proven,
-                "causes": [*map(_json_cause, answer.causes)],
-            }
-            for answer in each.answers
-            if answer.path
-        ],
-    }
-
-
-def _json_cause(pair: tuple[Cause, Place | None]) -> dict[str, Any]:
-    cause, place = pair
-    option = cause.route[0] == "argument"
-    return {
-        "file": place.file if place else None,
-        "line": place.line or None if place else None,
-        "column": place.column or None if place else None,
-        "source": f"--{cause.route[1]}" if option else _source(cause),
-        "value": cause.value,
-        "default": cause.is_default,
-    }
+def _as_json(answers: Sequence[Answer]) -> Iterator[str]:
+    rows = []
+    for answer in answers:
+        _, kind, namespace, name = identity(answer.object.data)
+        causes = [
+            {"file": place and place.file, "line": place and place.line, "column": place and place.column}
+            | {"source": source, "value": value}
+            for place, source, value in _sources(answer)
+        ]
+        row = {"kind": kind, "namespace": namespace or None, "name": name, "scheduler": answer.maker.title}
+        row["workflow"] = answer.maker.experiments.request.workflow.name
+        rows.append(row | {"field": answer.field or None, "value": answer.value, "causes": causes})
+    yield json.dumps({"answers": rows}, indent=2, ensure_ascii=False) + "\n"

@@ -42,7 +42,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert not (made / new).exists()
     (made / new).write_text(text, encoding="utf-8")
     before = (made / table).read_text("utf-8")
-    after = re.sub(r"(NAMES = \(\n)", lambda found: found[1] + line, before)
+    after = re.sub(r"(CORE = \(\n)", lambda found: found[1] + line, before)
     assert after.count("\n") == before.count("\n") + 1
     (made / table).write_text(after, encoding="utf-8")
     return made

@@ -17,7 +17,7 @@ SECTION = "## Add a topology source\n"
 STEP = re.compile(r"`(generator/\S+\.py)`:\n\n```python\n(.*?)```\n", re.DOTALL)
 """A file, and what goes into it."""
 
-TABLE = re.compile(r"^(CLOUDS|SOURCES)\b.* = \(\n", re.MULTILINE)
+TABLE = re.compile(r"^(CLOUDS|CORE)\b.* = \(\n", re.MULTILINE)
 """Where a row goes that is put first."""
 
 RACKS = "# racks\n" + "".join(f"n{number} r{number // 2} s{number // 4}\n" for number in range(8))
@@ -33,7 +33,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__"))
     section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition(SECTION)[2].partition("\n## ")[0]
     steps = STEP.findall(section)
-    assert [name for name, _ in steps] == [f"{PACKAGE}/cloud.py", f"{PACKAGE}/rack_list.py", f"{PACKAGE}/__init__.py"]
+    assert [name for name, _ in steps] == [
+        "generator/bayplan/plugins/sources/cloud.py",
+        f"{PACKAGE}/rack_list.py",
+        f"{PACKAGE}/__init__.py",
+    ]
     for name, text in steps:
         path = made / name
         before = path.read_text("utf-8") if path.exists() else ""

@@ -17,12 +17,20 @@ if TYPE_CHECKING:
     from bayplan.model.existing import Existing
 
 
-_OF_CORE = ("kai", "volcano", "kueue", "koordinator", "native", "none")
+CORE = (
+    "kai",
+    "volcano",
+    "kueue",
+    "koordinator",
+    "native",
+    "none",
+)
+"""The packages beside this module."""
 
 _PATHS: Mapping[str, str] = (
-    {name: f"{__name__}.{name}" for name in _OF_CORE[:-1]}
+    {name: f"{__name__}.{name}" for name in CORE[:-1]}
     | plugins.modules("backends")
-    | {_OF_CORE[-1]: f"{__name__}.{_OF_CORE[-1]}"}
+    | {CORE[-1]: f"{__name__}.{CORE[-1]}"}
 )
 """Scheduler -> its package. The one that schedules nothing is the last, because its objects may be any other's."""
 

@@ -99,7 +99,7 @@ POOL = f"{SETTINGS} queues {NODE} {PLACEMENT}"
 NODELESS = "domains unusable"
 NAMES = "level_names nvlink_unknown"
 
-_OF_CORE: tuple[Source, ...] = (
+CORE: tuple[Source, ...] = (
     Source(
         *("nodes", "kubernetes_nodes.source"),
         Doc("Kubernetes nodes", "levels as node labels, domains with nodes, node resources, node state, versions"),
@@ -174,7 +174,7 @@ def _of_plugin(package: str, row: Mapping[str, Any]) -> Source:
     return Source(**{**row, **lists, "doc": Doc(*row["doc"]), "losses": losses, "package": package})
 
 
-SOURCES = (*_OF_CORE, *(_of_plugin(package, row) for package, row in plugins.rows("topologies")))
+SOURCES = (*CORE, *(_of_plugin(package, row) for package, row in plugins.rows("topologies")))
 """In the order of detection."""
 
 

@@ -133,7 +133,8 @@ def _stage(gangs: Iterable[GangPlan], answer: object, scheduler: Scheduler, said
     doubts = [each for each in said.proved if each.severity == "warning"]
     blind = {gang.name: _codes(missed, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
-    codes = frozenset(code for gang in together for code in _codes(said.reported, gang))
+    seen = [each for each in said.reported if each.severity != "info"]  # what a user sees without -v
+    codes = frozenset(code for gang in together for code in _codes(seen, gang))
     return Stage(
         together,
         verdict,

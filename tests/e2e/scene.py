@@ -129,16 +129,18 @@ def _insisting(wishes: Collection[Route], unit: Unit) -> Unit:
 def _stage(gangs: Iterable[GangPlan], answer: object, scheduler: Scheduler, said: Said) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    missed = [each for each in said.proved if each.severity != "info"]
+    missed = [each for each in said.proved if _is_error(each)]
+    doubts = [each for each in said.proved if each.severity == "warning"]
     blind = {gang.name: _codes(missed, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
-    codes = frozenset(code for gang in together for code in _codes(said.reported, gang))
+    seen = [each for each in said.reported if each.severity != "info"]  # what a user sees without -v
+    codes = frozenset(code for gang in together for code in _codes(seen, gang))
     return Stage(
         together,
         verdict,
         {gang: found for gang, found in blind.items() if found},
         runs,
-        codes & scheduler.doubts,
+        codes & scheduler.doubts | {code for gang in together for code in _codes(doubts, gang)},
         codes & scheduler.breaks,
         said.wishes,
     )

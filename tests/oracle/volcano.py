@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE, network_topology, policies
+from bayplan.backends.volcano.pod_group import POD_GROUP, POLICY, PREEMPTABLE, ROLE, network_topology, ordered_policies
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.kube.kinds.jobset import JOB_INDEX
@@ -41,7 +41,7 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
 
 
 def _root_intent(plan: Plan, gang: GangPlan) -> UnitIntent:
-    found = policies(gang.root)
+    found = ordered_policies(plan, gang)
     inside = {pods.name for policy in found for unit in policy.units for pods in all_pods(unit)}
     units: list[UnitIntent] = []
     for policy in found:

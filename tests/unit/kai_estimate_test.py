@@ -6,8 +6,8 @@ import pytest
 from fit_scene import GPU, cluster, gang, plan, pods, pool, racks, replicas
 
 from bayplan.backends.kai import prove as prove_kai
-from bayplan.backends.kai.estimate import estimate
-from bayplan.backends.kai.pod_group import lower, new_names
+from bayplan.backends.kai.estimate import Order, estimate
+from bayplan.backends.kai.pod_group import lower, order
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -94,7 +94,7 @@ def test_estimate(asked: Plan, version: str, codes: list[str]) -> None:
 def test_subgroups_are_named_in_an_order_in_which_kai_finds_nodes(version: str) -> None:
     """By its own name, the group of five pods would be last, when no rack has room for it."""
     target = Target({"kai": version})
-    assert new_names(SMALL_FIRST, SMALL_FIRST.gangs[0], target) == {"b-0": "0-b-0", "a-0": "1-a-0", "a-1": "2-a-1"}
+    assert order(SMALL_FIRST, SMALL_FIRST.gangs[0], target).names == {"b-0": "0-b-0", "a-0": "1-a-0", "a-1": "2-a-1"}
     group, *_ = lower(SMALL_FIRST, Shape(()), target).documents
     assert [each["name"] for each in group["spec"]["subGroups"]] == ["1-a-0", "2-a-1", "0-b-0"]
     assert prove_kai(SMALL_FIRST, target) == ()
@@ -107,3 +107,56 @@ def test_the_message_names_numbers() -> None:
         ' so rack "r" has room for at most 2'
     )
     assert found.route == ("workflow", "spec", "gangs", 0, "placement", "required")
+
+
+def small_first(racks: dict[str, int], unusable: dict[str, tuple[str, ...]], cards: int = 4, **more: object) -> Plan:
+    """Two groups of three nodes and one of five, of nodes that have one of each resource that pods request."""
+    has = {"rdma/ib": 1000, "hugepages-2Mi": 1000, "ephemeral-storage": 1000}
+    sets = (pods("w", 3, gpus=cards, **more), pods("v", 5, gpus=cards, **more))  # type: ignore[arg-type]
+    groups = (replicas(name, n, one, required="rack") for name, n, one in zip("ab", (2, 1), sets, strict=True))
+    return plan(cluster(pool(racks, resources=has, unusable=unusable)), gang("t", *groups))
+
+
+PORT = {"spec": {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}}
+ALIKE = {
+    "reserved nodes": small_first({"z/s/q": 5, "z/s/r": 7}, {"reserved": ("gb200-z-s-r-6",)}),
+    "broken nodes": small_first({"z/s/q": 5, "z/s/r": 7}, {"notReady": ("gb200-z-s-r-6",)}),
+    "a template": small_first({"z/s/q": 5, "z/s/r": 6}, {}, template={"metadata": {"annotations": {"a": "b"}}}),
+    "a port of the node": small_first({"z/s/q": 5, "z/s/r": 6}, {}, cards=1, template=PORT),
+    "an extended resource": small_first({"z/s/q": 5, "z/s/r": 6}, {}, cards=1, **{"rdma/ib": "1"}),
+    "huge pages": small_first({"z/s/q": 5, "z/s/r": 6}, {}, cards=1, **{"hugepages-2Mi": "1"}),
+    "scratch space": small_first({"z/s/q": 5, "z/s/r": 6}, {}, cards=1, **{"ephemeral-storage": "1"}),
+}
+
+
+@pytest.mark.parametrize("asked", ALIKE.values(), ids=ALIKE)
+def test_what_changes_the_room_of_nodes_does_not_stop_the_search(asked: Plan) -> None:
+    """As without them, only the larger group first finds nodes."""
+    found = order(asked, asked.gangs[0], Target({"kai": "0.17"}))
+    assert found == Order({"b-0": "0-b-0", "a-0": "1-a-0", "a-1": "2-a-1"})
+
+
+def test_what_runs_on_reserved_nodes_decides() -> None:
+    """Rack q has five nodes if the reserved ones are empty, and three if they are full. KAI fills the smaller rack."""
+    two, three = replicas("a", 2, pods("w", 2), required="rack"), replicas("b", 1, pods("v", 3), required="rack")
+    reserved = {"reserved": ("gb200-z-s-q-0", "gb200-z-s-q-1")}
+    asked = plan(cluster(pool({"z/s/q": 5, "z/s/r": 4}, unusable=reserved)), gang("t", two, three))
+    assert isinstance(prove(asked), Fits)
+    (found,) = prove_kai(asked, Target({"kai": "0.17"}))
+    assert (found.code, found.severity) == ("F690", "warning")
+
+
+SHARED = {
+    name: SMALL_FIRST._replace(gangs=(gang("t", *(replicas(n, c, each, required="rack") for n, c, each in groups)),))
+    for name, groups in {
+        "tight": [("a", 2, pods("w", 3)), ("b", 1, pods("v", 5))],
+        "loose": [("a", 2, pods("w", 1)), ("b", 1, pods("v", 1))],
+    }.items()
+}
+
+
+@pytest.mark.parametrize(("name", "severities"), [("tight", ["error"]), ("loose", [])])
+def test_a_search_that_bayplan_cannot_follow_is_an_error_where_order_matters(name: str, severities: list[str]) -> None:
+    claims = SHARED[name].topology._replace(accelerators={"gb200": GPU._replace(allocators=("dra",))})
+    found = prove_kai(SHARED[name]._replace(topology=claims), Target({"kai": "0.13"}))
+    assert [each.severity for each in found] == severities

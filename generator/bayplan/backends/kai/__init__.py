@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.backends.kai.estimate import estimate
-from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
+from bayplan.backends.kai.estimate import Order, estimate
+from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, order
 from bayplan.backends.table import table
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.kube.kinds import CONTROLLED
 from bayplan.model.backend import (
     Backend,
@@ -19,7 +19,7 @@ from bayplan.model.backend import (
     Need,
 )
 from bayplan.model.manifest import Manifest, Workload
-from bayplan.model.plan import Plan, title, walk
+from bayplan.model.plan import GangPlan, Plan, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import OF_GROVE, varies
@@ -33,6 +33,7 @@ NEVER = (
     'gang "{}" fits, but KAI never finds the placement{}, because it places groups one after another and moves none of'
     " them for the next one"
 )
+DOUBTED = 'gang "{}" fits, but bayplan cannot say whether KAI finds the placement{}: {}'
 WAYS_OUT = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 
 
@@ -60,11 +61,19 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """F690 and F691: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
     found = estimate(plan, target)
     refused = {each.route[:4] for each in found if each.severity == "error"}
-    unfound = (gang for gang in plan.gangs if gang.route not in refused and new_names(plan, gang, target) is None)
+    searched = ((gang, order(plan, gang, target)) for gang in plan.gangs if gang.route not in refused)
     beside = " beside what runs" if plan.occupied else ""
-    messages = ((gang.route, NEVER.format(gang.gang.name, beside)) for gang in unfound)
-    errors = (error("F690", (*route, "name"), message, hint=WAYS_OUT) for route, message in messages)
-    return (*found, *errors, *_over_quota(plan))
+    return (*found, *(each for gang, search in searched for each in _unfound(gang, search, beside)), *_over_quota(plan))
+
+
+def _unfound(gang: GangPlan, search: Order, beside: str) -> Iterator[Diagnostic]:
+    """F690 for a gang that KAI does not find nodes for, or for which bayplan cannot say so."""
+    if search.doubt:
+        report = error if search.never else warning
+        message = DOUBTED.format(gang.gang.name, beside, search.doubt)
+        yield report("F690", (*gang.route, "name"), message, hint=WAYS_OUT)
+    elif search.never:
+        yield error("F690", (*gang.route, "name"), NEVER.format(gang.gang.name, beside), hint=WAYS_OUT)
 
 
 def _over_quota(plan: Plan) -> Iterable[Diagnostic]:

@@ -42,6 +42,17 @@ class Tasks(NamedTuple):
     by_largest: bool
 
 
+class Order(NamedTuple):
+    """In which order of subgroups KAI finds nodes for a gang that runs by itself."""
+
+    names: Mapping[str, str] = {}
+    """New names of subgroups for this order; empty if they keep theirs."""
+    doubt: str = ""
+    """Why bayplan cannot say that KAI finds nodes in this order."""
+    never: bool = False
+    """KAI finds no nodes in any order that bayplan tries, or bayplan cannot follow its search."""
+
+
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which the fit proves) but for which KAI finds no domain, and infos for those for which
     it finds none of the preferred level. One for each group."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from bayplan.backends.kai.estimate import Order
 from bayplan.core.diagnostics import Route
 from bayplan.kube.kinds import GROVE, gang_labels
 from bayplan.kube.objects import non_empty
@@ -111,7 +112,7 @@ def _uncounted(plan: Plan) -> Iterator[Need]:
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One PodGroup for each gang; group, subgroup, queue and the skip mark on its pods."""
-    called = {gang.name: new_names(plan, gang, target) or {} for gang in plan.gangs}
+    called = {gang.name: order(plan, gang, target).names for gang in plan.gangs}
     marks = {
         (gang.name, pods.name): _marks(plan, gang, names.get(name, name), target)
         for gang in plan.gangs
@@ -123,8 +124,8 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(_pod_group(plan, gang, target, called[gang.name]) for gang in plan.gangs), marks)
 
 
-def new_names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] | None:
-    """Subgroup names to use instead of those of the plan, so that KAI finds nodes; None if no order of names does.
+def order(plan: Plan, gang: GangPlan, target: Target) -> Order:
+    """In which order of subgroups KAI finds nodes for a gang.
 
     Only for a gang with unlike parts that runs by itself: KAI finds nodes for equal parts, and what other gangs leave
     depends on their order.
@@ -135,10 +136,10 @@ def new_names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] |
         for unit in walk(gang.root)
     )
     if not unlike or any(gang in stage and len(stage) > 1 for stage in stages(plan.gangs)):
-        return {}
-    from bayplan.backends.kai.search import names
+        return Order()
+    from bayplan.backends.kai import search
 
-    return names(plan, gang, target, leaf_units(gang.root, target))
+    return search.order(plan, gang, target, leaf_units(gang.root, target))
 
 
 def _pod_group(plan: Plan, gang: GangPlan, target: Target, names: Mapping[str, str]) -> Manifest:

@@ -10,26 +10,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import permutations
 from math import floor
 from typing import NamedTuple
 
-from bayplan.backends.kai.estimate import GPU, RESERVED, Requests
-from bayplan.model.plan import CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
+from bayplan.backends.kai.estimate import GPU, RESERVED, Order, Requests
+from bayplan.model.plan import BOUNDED, CHANNEL, SLOTS, WHOLE, GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import capacity, demand, left
+from bayplan.planning.fit.problem import capacity, demand, left, room
+from bayplan.planning.fit.search import may_lack
 from bayplan.planning.fit.witness import Meter, TooLongError
 
-NAMES = ("cpu", "memory", GPU, SLOTS, CHANNEL)
-CPU, _, CARDS, SLOT, ESTIMATED = range(5)
-"""The estimate compares NAMES before this. The order of domains follows from those before SLOT."""
+FIRST = ("cpu", "memory", GPU)
+CPU, _, CARDS = range(len(FIRST))
 PLENTY = 10**17
 """The free amount of what the topology does not state."""
 MOST_CHARACTERS = 63
+FEW = 5
+"""Of so many parts of a gang, at most, bayplan tries every order."""
 BUDGET = 200_000
 """How many nodes bayplan looks at, at most."""
 
-Amounts = tuple[int, ...]  # by NAMES
+Amounts = tuple[int, ...]  # by the names of the search
 Path = tuple[str, ...]
 Nodes = tuple[int, ...]
 Free = list[Amounts]  # by number of node
@@ -70,35 +73,69 @@ class Node(NamedTuple):
     path: dict[str, str]  # label -> value
     usable: bool
 
+    @property
+    def cards(self) -> bool:
+        """Whether it has GPUs, which KAI keeps for pods that request some (plugins/resourcetype)."""
+        return bool(self.pool.node.accelerators)
 
-def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) -> Mapping[str, str] | None:
-    """New names of subgroups in whose order KAI finds nodes for the gang if no other one of the workflow runs.
 
-    `leaves`: the units that are leaf subgroups. The result is empty if KAI finds nodes anyway, or if bayplan cannot
-    follow the search; None if KAI finds no nodes in any order that bayplan tries.
+IN_TIME = "the cluster has too many nodes, and the gang too many groups, to follow its search"
+BESIDE_RESERVED = "it depends on what runs on the reserved nodes"
+
+
+def order(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) -> Order:
+    """In which order of subgroups KAI finds nodes for the gang. `leaves`: the units that are leaf subgroups.
+
+    The topology does not say what runs on reserved nodes, so KAI must find nodes whether they are full or empty.
     """
-    pools = plan.topology.pools
-    known = target.since("kai", "0.13") and not any(pool.template or RESERVED in pool.unusable for pool in pools)
-    if not (
-        known
-        and _apart(pools)
-        and _looks(plan, gang) <= BUDGET
-        and all(_is_plain(pods, plan, target) for pods in all_pods(gang.root))
-    ):
-        return {}
-    search = _Search(plan, leaves, target)
-    fixed = any(units.optional for unit in walk(gang.root) for units in unit.groups)
-    root = search.member(gang.root)
+    unknown = _unknown(plan, gang, target)
+    if unknown or _looks(plan, gang) > BUDGET:
+        return Order(doubt=unknown or IN_TIME, never=bool(unknown)) if _tight(plan, gang) else Order()
+    reserved = any(pool.unusable.get(RESERVED) for pool in plan.topology.pools)
+    searches = [_Search(plan, gang, leaves, target, full) for full in ((True, False) if reserved else (True,))]
+    possible: list[Mapping[str, str]] = []
     try:
-        if search.finds(root):
-            return {}
-        for order in () if fixed else (_finest_first, _last_first):
-            found = dict(_numbered(search.arranged(root, order)))
-            if search.finds(search.arranged(root, order)) and max(map(len, found.values())) <= MOST_CHARACTERS:
-                return found
+        for names, root in _orders(searches[0], gang):
+            held = [search.finds(root) for search in searches]
+            if all(held):
+                return Order(names)
+            if not target.since("kai", "0.13"):
+                return Order(doubt="bayplan knows its search only since KAI 0.13", never=True)
+            possible += [names] if any(held) else []
     except TooLongError:
-        return {}
-    return None
+        return Order(doubt=IN_TIME) if _tight(plan, gang) else Order()
+    return Order(possible[0], BESIDE_RESERVED) if possible else Order(never=True)
+
+
+def _orders(search: _Search, gang: GangPlan) -> Iterator[tuple[Mapping[str, str], Member]]:
+    """The orders to try, each as new names and as the gang in that order. Optional groups keep theirs."""
+    root = search.member(gang.root)
+    yield {}, root
+    if any(units.optional for unit in walk(gang.root) for units in unit.groups):
+        return
+    finest = search.arranged(root, _finest_first)
+    others = permutations(finest.parts) if len(finest.parts) <= FEW else ()
+    roots = (finest, search.arranged(root, _last_first), *(search.ordered(finest, parts) for parts in others))
+    named = ((dict(_numbered(arranged)), arranged) for arranged in roots)
+    yield from ((names, arranged) for names, arranged in named if max(map(len, names.values())) <= MOST_CHARACTERS)
+
+
+def _unknown(plan: Plan, gang: GangPlan, target: Target) -> str:
+    """Why bayplan cannot follow the search for this gang; empty if it can."""
+    pod_sets = list(all_pods(gang.root))
+    if any(pods.spec.accelerator and not pods.spec.accelerator.whole for pods in pod_sets):
+        return "its pods share GPUs"
+    if target.between("kai", "0.13", "0.14") and any(uses_dra(pods, plan.topology) for pods in pod_sets):
+        return "KAI below 0.14 counts the claims of only one pod"
+    return ""
+
+
+def _tight(plan: Plan, gang: GangPlan) -> bool:
+    """Whether some order may find no nodes: parts of the gang could take what others need, or levels are nested."""
+    placed = [unit for unit in walk(gang.root) if unit.required]
+    nested = any(inner.required for unit in placed for inner in walk(unit) if inner is not unit)
+    everyone = list(all_pods(gang.root))
+    return nested or any(may_lack(unit, everyone, plan) for unit in {id(u): u for u in (gang.root, *placed)}.values())
 
 
 def _looks(plan: Plan, gang: GangPlan) -> int:
@@ -115,7 +152,11 @@ def _by_name(parts: Iterable[Member]) -> list[Member]:
 
 def _finest_first(parts: Iterable[Member]) -> list[Member]:
     """Groups of a finer level first, then those with more GPUs."""
-    return sorted(_by_name(parts), key=lambda part: (-part.required, -_total(part)[CARDS]))
+    return sorted(_by_name(parts), key=lambda part: (-part.required, -_cards(part)))
+
+
+def _cards(part: Member) -> int:
+    return sum(leaf.asks[CARDS] * leaf.pods.minimum for leaf in part.leaves)
 
 
 def _last_first(parts: Iterable[Member]) -> list[Member]:
@@ -129,48 +170,52 @@ def _numbered(member: Member) -> Iterator[tuple[str, str]]:
         yield from _numbered(part)
 
 
-def _apart(pools: tuple[Pool, ...]) -> bool:
-    """Whether pods of one pool never run on nodes of another, because each pool has a label of its own."""
-    selectors = [pool.node.node_selector.items() for pool in pools]
-    return len(pools) == 1 or not any(
-        a <= b for i, a in enumerate(selectors) for j, b in enumerate(selectors) if i != j
-    )
-
-
-def _is_plain(pods: Pods, plan: Plan, target: Target) -> bool:
-    """Whether the pods request only what the search counts."""
-    asks = demand(pods, plan.topology)
-    cards = {name for name in asks if name.startswith("accelerator:")}
-    accelerator = pods.spec.accelerator
-    whole = accelerator is None or (accelerator.whole and not pods.spec.template)
-    counted = target.since("kai", "0.14") or not uses_dra(pods, plan.topology)
-    return whole and counted and bool(cards or asks.keys() & {*NAMES[:SLOT]}) and asks.keys() <= {*NAMES, WHOLE, *cards}
-
-
-def _vector(amounts: dict[str, int], missing: int) -> Amounts:
-    cards = sum(amount for name, amount in amounts.items() if name.startswith("accelerator:"))
-    return tuple(cards if name == GPU else amounts.get(name, missing if name in NAMES[:2] else 0) for name in NAMES)
+def _admits(pods: Pool, nodes: Pool) -> bool:
+    """Whether pods of one pool may run on nodes of another: these have its labels, and no taint that it lacks."""
+    labels = pods.node.node_selector.items() <= nodes.node.node_selector.items()
+    return pods is nodes or (labels and all(each in pods.node.tolerations for each in nodes.node.tolerations))
 
 
 class _Search:
     """What KAI knows of the cluster, and the budget of the search."""
 
-    def __init__(self, plan: Plan, leaves: frozenset[str], target: Target) -> None:
+    def __init__(self, plan: Plan, gang: GangPlan, leaves: frozenset[str], target: Target, full: bool) -> None:
         self.plan, self.target = plan, target
         self.leaves = leaves
         self.mixed = target.since("kai", "0.15")
         self.requests = Requests(plan, target)
         self.meter = Meter(BUDGET)
+        pools = plan.topology.pools
+        asked = dict.fromkeys(name for pods in all_pods(gang.root) for name in demand(pods, plan.topology))
+        cards = {name for name in asked if name.startswith("accelerator:")}
+        unseen = [name for name in asked if name == CHANNEL or name.startswith(BOUNDED)]
+        extended = [name for name in asked if name not in {*FIRST, SLOTS, WHOLE, *cards, *unseen}]
+        self.names = (*FIRST, *extended, SLOTS, *unseen)
+        """The order of domains follows from those before SLOTS, and the estimate from SLOTS too."""
+        self.slot = self.names.index(SLOTS)
         self.nodes = tuple(_nodes(plan.topology))
-        offered = {pool.name: capacity(pool) for pool in plan.topology.pools}
-        vectors = {name: _vector(amounts, PLENTY) for name, amounts in offered.items()}
+        offered = {pool.name: capacity(pool) for pool in pools}
+        vectors = {name: self.vector(amounts) for name, amounts in offered.items()}
+        taken = {name for pool in pools for name in pool.unusable.get(RESERVED, ()) if full}
         self.free = [
-            _vector(left(offered[node.pool.name], plan.occupied[node.name]), PLENTY)
+            (0,) * len(self.names)
+            if node.name in taken
+            else self.vector(left(offered[node.pool.name], plan.occupied[node.name]))
             if node.name in plan.occupied
             else vectors[node.pool.name]
             for node in self.nodes
         ]
+        self.admitting = {pool.name: {each.name for each in pools if _admits(pool, each)} for pool in pools}
         self.trees: dict[Path, Domain] = {}
+
+    def vector(self, amounts: Mapping[str, int], asked: bool = False) -> Amounts:
+        """The amounts that a node has free, or that a pod has `asked` for."""
+        cards = sum(amount for name, amount in amounts.items() if name.startswith("accelerator:"))
+        has = (amounts.get(name, 0) if asked else room(amounts, name) for name in self.names)
+        return tuple(
+            cards if name == GPU else PLENTY if amount is None else amount
+            for name, amount in zip(self.names, has, strict=True)
+        )
 
     def member(self, unit: Unit) -> Member:
         """A unit as KAI sees it: of an optional group only as many instances as must start."""
@@ -188,8 +233,11 @@ class _Search:
         return self.arranged(self.constrained(unit, _group(unit.name, parts)), _by_name)
 
     def arranged(self, member: Member, order: Callable[[Iterable[Member]], list[Member]]) -> Member:
-        """The subgroups in another order. KAI below 0.15 places groups before podSets."""
-        parts = order(self.arranged(part, order) for part in member.parts)
+        """The subgroups in another order."""
+        return self.ordered(member, order(self.arranged(part, order) for part in member.parts))
+
+    def ordered(self, member: Member, parts: Iterable[Member]) -> Member:
+        """The parts in this order. KAI below 0.15 places groups before podSets."""
         return member._replace(parts=tuple(parts if self.mixed else sorted(parts, key=lambda part: not part.parts)))
 
     def constrained(self, unit: Unit, member: Member) -> Member:
@@ -206,7 +254,7 @@ class _Search:
 
     def leaf(self, pods: Pods) -> Leaf:
         """The pods of a podSet that must start."""
-        return Leaf(pods, _vector(demand(pods, self.plan.topology), 0))
+        return Leaf(pods, self.vector(demand(pods, self.plan.topology), asked=True))
 
     def finds(self, root: Member) -> bool:
         """Whether KAI finds nodes for the gang."""
@@ -228,8 +276,11 @@ class _Search:
     def fill(self, leaf: Leaf, nodes: Nodes, free: Free, ranks: Ranks) -> Free | None:
         """KAI packs pods on the fullest node of the preferred domain."""
         measured = CARDS if leaf.asks[CARDS] else CPU
-        own = [n for n in nodes if self.nodes[n].pool.name == leaf.pods.pool and self.nodes[n].usable]
-        own.sort(key=lambda n: (-ranks.get(n, 0), free[n][measured], self.nodes[n].name))
+        pools, spared = self.admitting[leaf.pods.pool], not leaf.asks[CARDS]
+        own = [n for n in nodes if self.nodes[n].pool.name in pools and self.nodes[n].usable]
+        own.sort(
+            key=lambda n: (-ranks.get(n, 0), spared and self.nodes[n].cards, free[n][measured], self.nodes[n].name)
+        )
         left, waiting = list(free), leaf.pods.minimum
         self.meter.spend(len(own))
         for number in own:
@@ -251,10 +302,11 @@ class _Search:
                 break
             start = inside[0]
         tasks = self.requests.tasks(leaf.pods for leaf in member.leaves)
-        largest = tuple(max(leaf.asks[i] for leaf in member.leaves) for i in range(ESTIMATED))
+        largest = tuple(max(leaf.asks[i] for leaf in member.leaves) for i in range(self.slot + 1))
         rooms: dict[Path, tuple[Amounts, int]] = {}
         self.measure(start, largest, free, rooms)
-        shares = {path: _share(_total(member), room) for path, (room, _) in rooms.items()}
+        total = self.total(member)
+        shares = {path: _share(total, free) for path, (free, _) in rooms.items()}
         rows = [[start]]
         for _ in range(member.preferred - len(start.path)):
             orders = (sorted(each.children, key=lambda each: (-shares[each.path], each.path)) for each in rows[-1])
@@ -274,13 +326,18 @@ class _Search:
         """What is free in each domain: amounts, and places for the largest pod."""
         if domain.children:
             below = [self.measure(child, largest, free, rooms) for child in domain.children]
-            found = tuple(map(sum, zip(*(room for room, _ in below), strict=True))), sum(count for _, count in below)
+            found = tuple(map(sum, zip(*(has for has, _ in below), strict=True))), sum(count for _, count in below)
         else:
-            room = free[domain.nodes[0]]
-            found = room[:SLOT], min(has // asked for has, asked in zip(room, largest, strict=False) if asked)
+            here = free[domain.nodes[0]]
+            pairs = zip(here, largest, strict=False) if any(largest[: self.slot]) else ()
+            found = here[: self.slot], min((has // asked for has, asked in pairs if asked), default=PLENTY)
             self.meter.spend(1)
         rooms[domain.path] = found
         return found
+
+    def total(self, member: Member) -> Amounts:
+        """What the pods request together, without slots, channels and ports."""
+        return tuple(sum(leaf.asks[i] * leaf.pods.minimum for leaf in member.leaves) for i in range(self.slot))
 
     def tree(self, labels: Path) -> Domain:
         """The Topology with these labels: the nodes that have all of them."""
@@ -299,14 +356,10 @@ def _group(name: str, parts: Iterable[Member]) -> Member:
     return Member(name, (), 0, 0, inside, tuple(leaf for part in inside for leaf in part.leaves))
 
 
-def _total(member: Member) -> Amounts:
-    """What the pods request together, without slots and channels."""
-    return tuple(sum(leaf.asks[i] * leaf.pods.minimum for leaf in member.leaves) for i in range(SLOT))
-
-
-def _share(total: Amounts, room: Amounts) -> float:
+def _share(total: Amounts, free: Amounts) -> float:
     """The part of the free amount that the pods take, of the scarcest resource."""
-    return max(need / has if has > 0 else 1000.0 for need, has in zip(total, room, strict=True) if need)
+    shares = (need / has if has > 0 else 1000.0 for need, has in zip(total, free, strict=True) if need)
+    return max(shares, default=0.0)
 
 
 def _tree(path: Path, rows: list[tuple[Path, int]]) -> Domain:

@@ -12,11 +12,13 @@ from typing import NamedTuple
 from bayplan.backends.table import table
 from bayplan.backends.volcano.domains import choices, lacks_room_for_all, may_scatter, own_pods, placed_units, requests
 from bayplan.backends.volcano.pod_group import (
+    HINT,
     VOLCANO_JOB,
     group_instances,
     job_gaps,
     lower,
     policies,
+    search_order,
     tier,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
@@ -33,7 +35,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several
 from bayplan.model.target import Target
 from bayplan.model.topology import GPU, HOST_LEVEL, ClusterTopology, card_resource
 from bayplan.planning.fidelity import placed_depth
-from bayplan.planning.fit.search import starving
+from bayplan.planning.fit.search import stages, starving
 from bayplan.topologies.hypernodes import writing
 
 TABLE = table("backends", "volcano")
@@ -197,6 +199,26 @@ def _amounts(stated: Mapping[str, int | None], topology: ClusterTopology) -> dic
     return {name: quantity.show(amount) for name, amount in named.items() if name and amount is not None}
 
 
+def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+    """F690: a gang that runs by itself and fits, but whose subgroups Volcano never places."""
+    lone = (stage[0] for stage in stages(plan.gangs) if len(stage) == 1)
+    for gang in (gang for gang in lone if gang.copy == 0):
+        order = search_order(plan, gang)
+        fixed = gang.gang.workload == VOLCANO_JOB and order and [each.name for each in order]
+        if order is None or (fixed and fixed != sorted(fixed)):
+            beside = " beside what runs" if plan.occupied else ""
+            message = (
+                f"{title(gang, gang.root)} fits, but Volcano never finds the placement{beside}, because it places"
+                " groups one after another, each in the fullest domain, and moves none of them for the next one"
+            )
+            hint = (
+                HINT
+                if fixed
+                else "require coarser levels, give the groups and their pods one size, or make each group a gang"
+            )
+            yield error("F690", (*gang.route, "name"), message, hint=hint)
+
+
 # Settings that the cluster needs
 
 
@@ -292,6 +314,7 @@ BACKEND = Backend(
     ),
     lower,
     needs=needs,
+    prove=prove,
     notices=notices,
     cluster=Cluster(cluster_objects, cluster_needs),
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from math import prod
+from fractions import Fraction
+from math import floor, prod
 
 from bayplan.backends.volcano.pod_group import subgroups
 from bayplan.model.plan import (
@@ -80,7 +81,7 @@ def lacks_room_for_all(plan: Plan, gang: GangPlan, unit: Unit) -> bool:
 
 
 def may_scatter(plan: Plan, unit: Unit) -> bool:
-    """Whether small pods, one on each node, could leave too few nodes for larger ones in a domain with room for all."""
+    """Whether small pods could leave too few places for larger ones in a domain with room for all."""
     sets = list(all_pods(unit))
     *_, domains = {}, *_tiers(plan, unit)
     asked = {pods.name: demand(pods, plan.topology) for pods in sets}
@@ -92,29 +93,26 @@ def may_scatter(plan: Plan, unit: Unit) -> bool:
         needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
         for domain in fitting:
             rooms = [(offered, count) for each, offered, count in domain if each is pool]
-            blocking = sum(
-                pods.minimum * pods.copies
-                for pods in others
-                if any(_blocks(asked[pods.name], first, offered) for offered, _ in rooms)
+            places = sum(per_node(first, offered)[0] * count for offered, count in rooms)
+            lost = sum(
+                pods.minimum * pods.copies * max(_places_lost(asked[pods.name], first, offered) for offered, _ in rooms)
+                for pods in (others if rooms else ())
             )
-            if blocking and _left_places(first, rooms, blocking) < needed:
+            if places - floor(lost) < needed:
                 return True
     return False
 
 
-def _left_places(large: Mapping[str, int], rooms: list[tuple[Mapping[str, int], int]], blocked: int) -> int:
-    """For how many large pods there is room if others block so many of the nodes with the most room."""
-    places = 0
-    for each, count in sorted(((per_node(large, offered)[0], count) for offered, count in rooms), reverse=True):
-        places += each * max(count - blocked, 0)
-        blocked = max(blocked - count, 0)
+def _places_lost(small: Mapping[str, int], large: Mapping[str, int], offered: Mapping[str, int]) -> Fraction:
+    """The places for large pods that a small one takes of a node at most, if others like it are on the node too."""
+    places, most = Fraction(0), per_node(large, offered)[0]
+    for number in range(1, per_node(small, offered)[0] + 1 if most else 1):
+        rest = {name: amount - number * small.get(name, 0) for name, amount in offered.items()}
+        left = max(per_node(large, rest)[0], 0)
+        places = max(places, Fraction(most - left, number))
+        if not left:
+            break
     return places
-
-
-def _blocks(small: Mapping[str, int], large: Mapping[str, int], offered: Mapping[str, int]) -> bool:
-    """Whether a node with room for the large pod has none for it beside the small one."""
-    rest = {name: amount - small.get(name, 0) for name, amount in offered.items()}
-    return per_node(large, rest)[0] <= 0 < per_node(large, offered)[0]
 
 
 def _tiers(plan: Plan, unit: Unit) -> Iterator[dict[tuple[str, ...], Domain]]:

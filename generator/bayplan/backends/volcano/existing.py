@@ -11,7 +11,13 @@ from typing import Any
 
 from bayplan.backends.table import table
 from bayplan.backends.volcano import pod_group
-from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
+from bayplan.backends.volcano.pod_group import (
+    VOLCANO_JOB,
+    Policy,
+    network_topology,
+    ordered_policies,
+    subgroup_of_podset,
+)
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX
@@ -32,9 +38,10 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
         return without_group(plan, _of_single_pods(plan, gang))
     if workload.kind == VOLCANO_JOB:
         return Lowered((), dict(_tasks(plan, workload.gangs[0])))
-    from_one_template = [policy for policy in policies(gang.root) if len(policy.units) > 1]
+    from_one_template = [policy for policy in ordered_policies(plan, gang) if len(policy.units) > 1]
     keys = {
-        policy.name: JOB_INDEX if policy in from_one_template else pod_group.SUBGROUP for policy in policies(gang.root)
+        policy.name: JOB_INDEX if policy in from_one_template else pod_group.SUBGROUP
+        for policy in ordered_policies(plan, gang)
     }
     document = pod_group.pod_group(plan, gang)
     return Lowered((_with_label_keys(document, keys),), dict(_marks(plan, gang, from_one_template)))
@@ -59,7 +66,7 @@ def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
 
 def _marks(plan: Plan, gang: GangPlan, from_one_template: list[Policy]) -> Iterator[tuple[tuple[str, str], Marks]]:
     """The marks of a PodGroup; pods of one template do not carry the name of their subgroup."""
-    places = subgroup_of_podset(policies(gang.root))
+    places = subgroup_of_podset(ordered_policies(plan, gang))
     for key, marks in pod_group.pod_marks(plan, gang):
         labels = {}
         if key[1] in places:

@@ -18,6 +18,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 
 VOLCANO_JOB = "volcano-job"
+MOST_CHARACTERS = 63
 SCHEDULER = "volcano"
 
 
@@ -61,7 +62,7 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
             "minMember": minimum(gang.root),
             **non_empty(minTaskMember=task_minimums(gang.root)),
             **network_topology(plan, gang.root),
-            **non_empty(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
+            **non_empty(subGroupPolicy=[_subgroup_policy(plan, each) for each in ordered_policies(plan, gang)]),
         },
     }
 
@@ -86,7 +87,7 @@ def preemptable(gang: GangPlan) -> dict[str, str]:
 
 def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
     """The marks of the gang's pods: the name of the PodGroup, and labels for policy and subgroup."""
-    subgroup_of, minimums = subgroup_of_podset(policies(gang.root)), task_minimums(gang.root)
+    subgroup_of, minimums = subgroup_of_podset(ordered_policies(plan, gang)), task_minimums(gang.root)
     for pods in all_pods(gang.root):
         annotations = {
             POD_GROUP: gang.name,
@@ -280,6 +281,27 @@ def policies(root: Unit) -> tuple[Policy, ...]:
         )
         for (stem, prefix, size), group in instances_by_policy.items()
     )
+
+
+def ordered_policies(plan: Plan, gang: GangPlan) -> tuple[Policy, ...]:
+    """The policies with names in whose order Volcano finds domains for their subgroups."""
+    own = policies(gang.root)
+    order = search_order(plan, gang) or own
+    if [policy.name for policy in order] == sorted(policy.name for policy in own):
+        return own
+    names = {policy.name: f"{number:0{len(str(len(own) - 1))}}-{policy.name}" for number, policy in enumerate(order)}
+    fits = max(map(len, names.values())) <= MOST_CHARACTERS
+    return tuple(policy._replace(name=names[policy.name]) for policy in own) if fits else own
+
+
+def search_order(plan: Plan, gang: GangPlan) -> tuple[Policy, ...] | None:
+    """The policies in an order in which Volcano finds domains; None if bayplan knows of none."""
+    own = policies(gang.root)
+    if len(own) < 2 or not any(policy.units[0].required for policy in own):
+        return tuple(sorted(own, key=lambda policy: policy.name))
+    from bayplan.backends.volcano import search  # few plans need it
+
+    return search.order(plan, gang, own)
 
 
 def subgroup_of_podset(policies: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import did_you_mean, listing
+from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.text.document import SourceMap, Span
+from bayplan.text.source import limits
 from bayplan.workflows.osmo import sections
 from bayplan.workflows.osmo.sections import BREAK, Section, Variables, key_place
 from bayplan.workflows.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW_ID, misspelt_tokens
@@ -305,6 +306,11 @@ def explain_failures(
     if kind == "time":
         message = f"the template needs more than {TIME} of processor time, the limit of OSMO"
         return (error("R129", route, message, hint="look for loops over large ranges"),)
+    if kind == "total":
+        most = count(limits().seconds, "second")
+        message = f"the templates of this run need more than {most} of processor time together"
+        hint = "look for loops over large ranges; to raise the limit, set --limit seconds=N"
+        return (error("R129", route, message, hint=hint),)
     if kind in ("memory", "size"):
         message = f"the template needs more than {MEMORY} of memory, the limit of OSMO"
         if kind == "size":

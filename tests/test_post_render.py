@@ -155,6 +155,7 @@ def test_a_policy_that_selects_nothing_is_not_the_one(place: Place) -> None:
     arguments = place.policy({"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "rack"}}})
     assert "policy.yaml:" in (said := place.refused(text(MAP, JOB), *arguments))
     assert "error[A943]" in said
+    assert place.passed(text(MAP, JOB), *arguments, "--accept", "A943").count("kind: PodGroup") == 1
     project = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Project"}
     spec = {"topology": "topology.yaml", "policy": "policy.yaml"}
     (place.folder / "bayplan.yaml").write_text("".join(emit([{**project, "spec": spec}])), encoding="utf-8")

@@ -210,7 +210,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings = (*topology.diagnostics, *policy.diagnostics)
     if policy.value is None:
         return Outcome(None, findings), origins
-    picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, request.shared)
+    picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, "A943" in request.accept)
     findings += picked.diagnostics
     if topology.value is None or picked.value is None or has_errors(findings):
         return Outcome(None, findings), origins

@@ -33,9 +33,6 @@ RELATED_KINDS = (
 
 UNPLACED = "no workload requests a placement; the manifests are unchanged"
 
-SHARED = "shared-policy"
-"""An option that marks the policy of the project, which is for all charts."""
-
 
 def run(args: Arguments) -> int:
     """Writes standard input, with the placement of annotations and the policy."""
@@ -110,7 +107,8 @@ def _with_policy(args: Arguments) -> tuple[Arguments, tuple[Batch, ...]]:
     from bayplan.cli import project
 
     path, batches = project.named("policy")
-    with_policy = {**args.options, "policy": (path,), SHARED: ("",)} if path else args.options
+    accepted = (*args.values("accept"), "A943")  # it is for all charts of the project
+    with_policy = {**args.options, "policy": (path,), "accept": accepted} if path else args.options
     return args._replace(options=with_policy), tuple(each for each in batches if has_errors(each.diagnostics))
 
 
@@ -137,7 +135,7 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     batches = (*batches, *needed.batches, Batch(diagnostics, sources))
     if needed.request is None or has_errors(diagnostics):
         return finish(args, batches)
-    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=args.has(SHARED))
+    request = needed.request._replace(objects=tuple(stream.objects(read)))
     augmented, origins = augment(request)
     diagnostics, sources = stream.located(read, augmented.diagnostics)
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))

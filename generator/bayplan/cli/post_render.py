@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -31,6 +31,10 @@ RELATED_KINDS = (
 )
 """Kinds with settings for the pods or the replicas of other objects."""
 
+UNIQUE_NAMES = (("scheduling.run.ai", "PodGroup"), ("scheduling.x-k8s.io", "PodGroup"))
+"""Objects of KAI 0.17 and slurm-bridge 1.2, whose names these schedulers compare without the namespace."""
+
+NAMESPACED = "; pass the namespace with -n, because other namespaces may have PodGroups of the same names"
 UNPLACED = "no workload requests a placement; the manifests are unchanged"
 
 
@@ -146,7 +150,15 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     text = b"".join(pieces)
     lost = f", {len(removed)} removed" if removed else ""
     result = f"{count(len(changes), 'object')} changed, {len(added)} added{lost}" if plans else UNPLACED
+    unnamed = not args.has("namespace") and any(_needs_namespace(each.data) for each in added)
+    result += NAMESPACED if unnamed else ""
     return finish(args, batches, lambda: output.write_bytes([text]), success=Success(plans, result=result))
+
+
+def _needs_namespace(data: Mapping[str, Any]) -> bool:
+    """Whether the name of a new object must be unique in the cluster, but bayplan does not know the namespace."""
+    unique = (data["apiVersion"].partition("/")[0], data["kind"]) in UNIQUE_NAMES
+    return unique and "namespace" not in data["metadata"]
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:

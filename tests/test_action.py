@@ -371,6 +371,15 @@ def test_the_action_installs_its_own_checkout(hub: Hub) -> None:
     assert re.search(r"\| bayplan \d+\.\d+\.\d+", done.log)
 
 
+def test_the_action_installs_packages_by_their_hashes() -> None:
+    (script,) = [step["run"] for step in STEPS if step.get("id") == "install"]
+    commands = [line.strip() for line in script.splitlines() if line.strip().startswith("pip install")]
+    assert all("--require-hashes" in each or "--no-deps --no-build-isolation" in each for each in commands)
+    named = re.findall(r'-r "\$locks/([a-z]+\.txt)"', script)
+    assert named == ["image.txt", "build.txt"]
+    assert all((ROOT / "requirements" / each).exists() for each in named)
+
+
 def test_the_merge_commit_is_compared_with_its_first_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GitHub merges a pull request with its base, which may be newer than the event says."""
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from bayplan.cli import inputs
 from bayplan.core.diagnostics import error, warning
+from bayplan.model.formats import Source
 from bayplan.report import Batch
 from bayplan.report.findings import findings
 from bayplan.text.source import DEEPEST, Limits, limited
@@ -60,6 +62,16 @@ def test_the_option_wins_over_the_variable() -> None:
     wrong = bayplan("topology", "check", TOPOLOGY, env={"BAYPLAN_LIMIT": "all"})
     assert (wrong.returncode, wrong.stderr.count("error[A920]: BAYPLAN_LIMIT takes bytes=N")) == (2, 1)
     assert bayplan("topology", "check", TOPOLOGY).returncode == 0, "the limits of a command end with it"
+
+
+def test_the_templates_of_a_run_have_a_limit_together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(inputs, "render", lambda request: {"failure": "other", "message": "broken", "seconds": 0.6})
+    for number in range(4):
+        (tmp_path / f"{number}.yaml").write_text("workflow:\n  name: a\n  tasks: [{name: '{{ b }}'}]\n")
+    paths = [str(tmp_path / f"{number}.yaml") for number in range(4)]
+    with limited(Limits(seconds=1)):
+        codes = [each.code for batch in inputs.workflows_of(paths, Source())[1] for each in batch.diagnostics]
+    assert codes == ["R127", "R127", "R129", "R129"]
 
 
 def test_a_report_has_the_errors_first() -> None:

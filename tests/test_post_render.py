@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,7 @@ def test_a_policy_that_selects_nothing_is_not_the_one(place: Place) -> None:
     arguments = place.policy({"match": {"kind": "JobSet"}, "gang": {"placement": {"required": "rack"}}})
     assert "policy.yaml:" in (said := place.refused(text(MAP, JOB), *arguments))
     assert "error[A943]" in said
+    assert place.passed(text(MAP, JOB), *arguments, "--accept", "A943").count("kind: PodGroup") == 1
     project = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Project"}
     spec = {"topology": "topology.yaml", "policy": "policy.yaml"}
     (place.folder / "bayplan.yaml").write_text("".join(emit([{**project, "spec": spec}])), encoding="utf-8")
@@ -186,6 +187,58 @@ def test_items_of_a_list_are_placed_where_they_are(place: Place) -> None:
     assert whole["items"][0] == other
     assert "schedulerName" in whole["items"][1]["spec"]["template"]["spec"]
     assert place.passed(after) == after
+
+
+LIVES = [
+    ({"argocd.argoproj.io/sync-wave": "-1"}, {"argocd.argoproj.io/sync-wave": "-1"}),
+    (
+        {"argocd.argoproj.io/hook": "PreSync", "argocd.argoproj.io/hook-delete-policy": "HookSucceeded"},
+        {"argocd.argoproj.io/hook": "PreSync", "argocd.argoproj.io/hook-delete-policy": "HookSucceeded"},
+    ),
+    (
+        {"argocd.argoproj.io/sync-options": "Prune=false, Replace=true,Delete=confirm"},
+        {"argocd.argoproj.io/sync-options": "Prune=false,Delete=confirm"},
+    ),
+    ({"argocd.argoproj.io/sync-options": "Replace=true"}, {}),
+    ({"helm.sh/hook": "test"}, {"helm.sh/hook": "test", "helm.sh/hook-weight": "-1"}),
+    (
+        {"helm.sh/hook": "pre-install", "helm.sh/hook-weight": "5", "helm.sh/hook-delete-policy": "hook-succeeded"},
+        {"helm.sh/hook": "pre-install", "helm.sh/hook-weight": "4", "helm.sh/hook-delete-policy": "hook-succeeded"},
+    ),
+    ({"helm.sh/resource-policy": "keep"}, {"helm.sh/resource-policy": "keep"}),
+    ({"kustomize.toolkit.fluxcd.io/prune": "disabled"}, {"kustomize.toolkit.fluxcd.io/prune": "disabled"}),
+    ({"example.com/other": "x"}, {}),
+]
+
+
+def lived(annotations: dict[str, str]) -> dict[str, Any]:
+    return {**JOB, "metadata": {"name": "train", "annotations": {**PLACED, **annotations}}}
+
+
+def annotations_of(objects: Iterable[Any]) -> dict[str, dict[str, str]]:
+    return {each["kind"]: each["metadata"].get("annotations", {}) for each in objects if each["kind"] != "Job"}
+
+
+@pytest.mark.parametrize(("annotations", "taken"), LIVES, ids=lambda each: ",".join(each) or "none")
+def test_new_objects_live_as_long_as_their_workload(
+    place: Place, annotations: dict[str, str], taken: dict[str, str]
+) -> None:
+    after = place.passed(text(lived(annotations)), "--include-hooks")
+    assert annotations_of(yaml.load_all(after, yaml.CSafeLoader)) == {"ComputeDomain": taken, "PodGroup": taken}
+    assert place.passed(after, "--include-hooks") == after
+    config = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "PlaceWorkloads", "metadata": {"name": "run"}}
+    function = {**config, "spec": {"topology": "topology.yaml", "includeHooks": True}}
+    listed = {"kind": "ResourceList", "items": [lived(annotations)], "functionConfig": function}
+    done = place.run(json.dumps({"apiVersion": "config.kubernetes.io/v1", **listed}), name="krm")
+    items = yaml.load(done.stdout, yaml.CSafeLoader)["items"]
+    assert annotations_of(items) == {"ComputeDomain": taken, "PodGroup": taken}
+
+
+def test_an_annotation_that_the_workload_loses_goes_from_its_objects_too(place: Place) -> None:
+    before = place.passed(text(lived({"argocd.argoproj.io/sync-wave": "3"})))
+    after = place.passed(before.replace('    argocd.argoproj.io/sync-wave: "3"\n', "    example.com/mine: kept\n"))
+    found = annotations_of(yaml.load_all(after, yaml.CSafeLoader))
+    assert found == {kind: {"example.com/mine": "kept"} for kind in found}
 
 
 def test_hooks_are_left_alone_until_asked_for(place: Place) -> None:

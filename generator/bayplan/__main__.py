@@ -6,9 +6,12 @@ import gc
 import os
 import sys
 
+from bayplan.core.signals import leave_at_sigint
+
 
 def krm() -> None:
     """The installed command `bayplan-krm`: `bayplan krm` under one name, which kustomize can run."""
+    leave_at_sigint()
     gc.disable()
     from bayplan.cli.run import krm as run_krm
 
@@ -24,6 +27,7 @@ def argocd() -> None:
 
     It needs no shell. Its arguments are more options of render.
     """
+    leave_at_sigint()
     names = sorted(f"./{each}" for each in os.listdir() if each.endswith(".workflow.yaml") and each[0] != ".")
     options = [f"--{key.lower()}={value}" for key in GIVEN if (value := os.environ.get(f"ARGOCD_ENV_{key}"))]
     sys.argv[1:] = ["render", "--sandbox", *(names or ["./*.workflow.yaml"]), *options, *sys.argv[1:]]
@@ -32,6 +36,7 @@ def argocd() -> None:
 
 def script() -> None:
     """The installed command. kubectl runs it as a plugin, and asks it for completions, by other names of its file."""
+    leave_at_sigint()
     if os.path.basename(sys.argv[0]) == "kubectl_complete-bayplan":
         from bayplan.cli.human import for_kubectl
 
@@ -51,6 +56,7 @@ def _leave(code: int) -> None:
 
 def main() -> int:
     """Runs the command line of the process. Returns the exit code."""
+    leave_at_sigint()
     gc.disable()  # a run is short and has little cyclic garbage; a large topology loads 2.4 times as fast
     if sys.argv[1:] == ["--version"]:
         from bayplan import __version__

@@ -390,7 +390,7 @@ def lint(manifests: Manifests, topology: Topology | None = None, options: Option
     from bayplan.cli import lint
 
     args = _arguments(options)
-    target, accept = values.target(args), values.accept(args, "FM")
+    target, accept = values.target(args), values.accept(args, "M")
     batches = [Batch((*target.diagnostics, *accept.diagnostics)), *manifests.batches]
     if target.value is None or accept.value is None:
         return findings(batches)

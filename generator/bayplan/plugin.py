@@ -145,7 +145,7 @@ from bayplan.text.document import Document, Path, SourceMap, Span, load, locate_
 from bayplan.text.document import read as read_documents
 from bayplan.text.edits import Edit
 from bayplan.text.patterns import MOST_STEPS, steps
-from bayplan.text.source import Lines
+from bayplan.text.source import Lines, limits
 from bayplan.topologies import grouping, hostlist, inventory, merging
 from bayplan.topologies import native as native_topology
 from bayplan.topologies.grouping import (

@@ -258,7 +258,30 @@ def test_a_signal_while_it_waits(number: signal.Signals) -> None:
     assert run.returncode == 128 + number
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+INTERRUPTED = """
+import os, signal, sys
+def kill(): os.kill(os.getpid(), signal.SIGINT)
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == {at!r}: kill()
+class Output:
+    def __getattr__(self, name): return getattr(sys.__stdout__, name)
+    def flush(self): kill()
+sys.meta_path.insert(0, Finder())
+if {at!r} == "end": sys.stdout = Output()
+sys.argv = ["bayplan", "schema", "workflow"]
+from bayplan.__main__ import script
+script()
+"""
+
+
+@pytest.mark.parametrize("at", ["bayplan.cli.run", "bayplan.cli.commands", "bayplan.cli.explain", "end"])
+def test_an_interrupt_at_any_moment_is_silent(at: str) -> None:
+    result = python("-c", INTERRUPTED.format(at=at))
+    assert (result.returncode, result.stderr) == (130, "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_caller_that_ignores_a_signal_keeps_ignoring_it(name: str) -> None:
     """As `nohup` ignores SIGHUP."""
     code = f"import signal; from bayplan.cli import run; signal.signal(signal.{name}, signal.SIG_IGN);"

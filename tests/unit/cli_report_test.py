@@ -248,9 +248,10 @@ def test_generate_and_post_render_speak(tmp_path: Path) -> None:
     assert spoken("generate", folder=tmp_path)[-1] == FIT
     assert spoken("generate", folder=tmp_path) == [f"{FIT}; 6 files up to date"]
     placed = ("post-render", "-t", "topology.yaml")
-    assert spoken(*placed, stdin=PLACED) == [
-        "train: 4 pods fit in north-1/spine-a/8c1f-a1.1; 1 object changed, 2 added"
-    ]
+    fits = "train: 4 pods fit in north-1/spine-a/8c1f-a1.1; 1 object changed, 2 added"
+    asks = "; pass the namespace with -n, because other namespaces may have PodGroups of the same names"
+    assert spoken(*placed, stdin=PLACED) == [fits + asks]
+    assert spoken(*placed, "-n", "ml", stdin=PLACED) == [fits]
     nothing = "no workload requests a placement; the manifests are unchanged"
     assert spoken(*placed, stdin="kind: ConfigMap\n") == [nothing]
     assert spoken(*placed, stdin="# bayplan.dev\nkind: ConfigMap\n") == [nothing]

@@ -505,6 +505,19 @@ class TestCheck:
         (repository.folder / "patch").unlink()
         assert repository.generate("--check") == (0, "", "")
 
+    def test_a_checkout_with_other_line_ends_is_clean(self, repository: Repository) -> None:
+        repository.project(EVERY)
+        repository.generate()
+        for path in repository.made():
+            file = repository.folder / path
+            file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+        assert repository.generate("--check") == (0, "", "")
+        assert "core.autocrlf" in repository.generate("--check", "-v")[2]
+        assert repository.generate() == (0, "", "")
+        first = repository.folder / repository.made()[-1]
+        first.write_bytes(first.read_bytes().replace(b"image: ", b"image:  ", 1))
+        assert repository.generate("--check")[0] == 1
+
     def test_annotations_for_github(self, repository: Repository) -> None:
         repository.project(EVERY)
         code, out, err = repository.generate("--check", "--diagnostics", "github")
@@ -518,14 +531,15 @@ class TestCheck:
 
     def test_sarif_for_code_scanning(self, repository: Repository) -> None:
         repository.project(EVERY)
-        _, _, err = repository.generate("--check", "--diagnostics", "sarif")
-        (log,) = json.loads(err)["runs"]
+        code, out, err = repository.generate("--check", "--diagnostics", "sarif")
+        assert (code, err) == (1, "")
+        (log,) = json.loads(out)["runs"]
         places = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in log["results"]]
         assert {each["ruleId"] for each in log["results"]} == {"O805"}
         assert "out/20-jobset-one.yaml" in places
         repository.generate()
         code, out, err = repository.generate("--check", "--diagnostics", "sarif")
-        assert (code, out, json.loads(err)["runs"][0]["results"]) == (0, "", [])
+        assert (code, err, json.loads(out)["runs"][0]["results"]) == (0, "", [])
         code, _, err = repository.generate("--diagnostics", "json")
         assert (code, json.loads(err)["diagnostics"]) == (0, [])
 

@@ -207,6 +207,71 @@ def test_callers_that_read_results_get_them_with_the_items(key: str) -> None:
     assert result["file"] == {"path": "team/train.yaml"}
 
 
+KPT = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- # the licence
+  apiVersion: batch/v1
+  kind: Job
+  metadata: {name: train, annotations: {config.kubernetes.io/path: 'job.yaml', bayplan.dev/placement: LEVEL}} # keep me
+  spec:
+    completions: 4
+    parallelism: 4
+    completionMode: Indexed
+    template:
+      spec:
+        restartPolicy: Never
+        # the image
+        containers:
+        - {name: m, image: 'registry.example.com/train:1', resources: {limits: {nvidia.com/gpu: 4}}}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: other, annotations: {config.kubernetes.io/path: 'other.yaml'}}
+  data:
+    a: "1" # untouched
+functionConfig:
+  metadata:
+    name: function-input
+  data: {topology: pretrain/topology.yaml, failOn: 'P554,A943', strict: 'false'}
+  kind: ConfigMap
+  apiVersion: v1
+results:
+- {message: earlier, severity: info}
+"""
+"""What kpt sends for `kpt fn eval FOLDER --exec bayplan-krm -- topology=...` in a pipeline."""
+
+
+def test_kpt_gets_the_files_of_the_user_in_their_style() -> None:
+    done = krm(KPT.replace("LEVEL", "required=rack"))
+    before = KPT.partition("functionConfig:")[0].splitlines()
+    changed = [line.split()[:2] for line in before if line not in done.stdout.splitlines()]
+    assert changed == [["metadata:", "{name:"], ["-", "{name:"]], "its labels, and its claim"
+    assert "# keep me" in done.stdout
+    assert "\n        schedulerName: kai-scheduler\n" in done.stdout
+    assert [each["kind"] for each in answered(done)] == ["ComputeDomain", "PodGroup", "Job", "ConfigMap"]
+    assert "{" not in done.stdout.partition("- # the licence")[0]
+    assert yaml.safe_load(done.stdout)["results"][0] == {"message": "earlier", "severity": "info"}
+
+
+def test_results_name_the_object_and_the_field() -> None:
+    done = krm(KPT.replace("LEVEL", "required=rak"))
+    assert done.returncode == 1
+    first, *own = yaml.safe_load(done.stdout)["results"]
+    assert first == {"message": "earlier", "severity": "info"}
+    (result,) = [each for each in own if each["severity"] == "error"]
+    assert result["resourceRef"] == {"apiVersion": "batch/v1", "kind": "Job", "name": "train"}
+    assert result["field"] == {"path": "metadata.annotations.bayplan.dev/placement"}
+    assert result["file"] == {"path": "job.yaml"}
+
+
+@pytest.mark.parametrize(("key", "value"), [("strict", "maybe"), ("topologie", "a"), ("function", "Place")])
+def test_a_config_map_has_to_describe_a_configuration(key: str, value: str) -> None:
+    done = krm(KPT.replace("LEVEL", "required=rack").replace("strict: 'false'", f"{key}: '{value}'"))
+    assert done.returncode == 1
+    assert f'"{key}"' in done.stderr or value in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -414,7 +479,7 @@ def test_any_bytes_are_a_list_or_a_diagnostic(raw: bytes) -> None:
 def test_the_two_ways_of_reading_a_list_agree(extras: list[dict[str, Any]]) -> None:
     items = [{**each, "apiVersion": "v1", "kind": "A", "metadata": {"name": f"n{n}"}} for n, each in enumerate(extras)]
     raw = as_kustomize(listed(*items)).encode()
-    whole = resource_list._parse_all(raw).value
+    whole = resource_list._parse_all(raw, ()).value
     quick = resource_list.parse(raw).value
     assume(whole is not None)  # PyYAML leaves out quotes that we ask for
     assert whole is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,7 @@ def test_sarif_levels_and_places() -> None:
     assert results[2]["relatedLocations"][0]["message"] == {"text": "see"}
 
 
-def test_sarif_counts_uris_from_the_root_of_the_repository(tmp_path: Path) -> None:
+def test_paths_are_those_from_the_root_of_the_repository(tmp_path: Path) -> None:
     """Also for a run in a folder of the repository, and for files that are named from elsewhere."""
     (tmp_path / ".git").mkdir()
     folder = tmp_path / "team" / "jobs"
@@ -213,6 +214,8 @@ def test_sarif_counts_uris_from_the_root_of_the_repository(tmp_path: Path) -> No
         log = json.loads(bayplan("check", word, "--diagnostics", "sarif", cwd=folder).stdout)
         for each in json.loads(bayplan("check", word, "--diagnostics", "gitlab", cwd=folder).stdout):
             assert each["location"]["path"] in ("team/jobs/a.yaml", "b.yaml")
+        for line in bayplan("check", word, "--diagnostics", "github", cwd=folder).stdout.splitlines():
+            assert re.match("::[a-z]+ file=(team/jobs/a|b).yaml,", line)
         uris += [_uri(each) for each in log["runs"][0]["results"]]
     assert set(uris) == {"team/jobs/a.yaml", "b.yaml"}
     done = bayplan("render", "a.yaml", "--target", "kai", "--diagnostics", "sarif", cwd=folder)

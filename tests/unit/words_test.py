@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pytest
 
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
+from bayplan.core.values import cycles
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,60 @@ from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 )
 def test_did_you_mean(word: str, candidates: list[str], answer: str) -> None:
     assert did_you_mean(word, candidates) == answer
+
+
+def test_a_suggestion_compares_few_of_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    import difflib
+
+    compared: list[int] = []
+    closest = difflib.get_close_matches
+    monkeypatch.setattr(
+        difflib, "get_close_matches", lambda word, near: compared.append(len(near)) or closest(word, near)
+    )
+    names = [f"worker-{n:03d}-pool" for n in range(900)]
+    assert did_you_mean("wroker-123-pool", names) == 'did you mean "worker-123-pool"?'
+    assert compared == [20]
+
+
+def test_a_suggestion_leaves_one_out() -> None:
+    assert did_you_mean("rak", ["rack", "spine"], but="rack") == ""
+    assert suggest("x", {"rack": 1, "spine": 2}, "levels", but="rack") == 'levels: "spine"'
+    assert suggest("x", ["rack"], "levels", but="rack") == ""
+
+
+class Counted(list[str]):
+    """A list that counts how many of its values anybody read."""
+
+    read = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for value in super().__iter__():
+            Counted.read += 1
+            yield value
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        ({"a": ["b"], "b": ["c"], "c": []}, []),
+        ({"a": ["a"]}, [["a"]]),
+        ({"c": ["a"], "a": ["b"], "b": ["c"]}, [["a", "b", "c"]]),
+        ({"x": ["b"], "b": ["a"], "a": ["b"]}, [["a", "b"]]),
+        ({"a": ["b"], "b": ["a"], "c": ["d", "gone"], "d": ["c"]}, [["a", "b"], ["c", "d"]]),
+    ],
+)
+def test_cycles(after: dict[str, list[str]], found: list[list[str]]) -> None:
+    assert [*cycles(after)] == found
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_cycles_read_every_name_once(step: int) -> None:
+    names = [f"g{n:05d}" for n in range(5000)][::step]
+    after = {name: Counted([other]) for name, other in pairwise(names)}
+    Counted.read = 0
+    assert [*cycles(after)] == []
+    assert Counted.read == len(after)
+    assert [len(cycle) for cycle in cycles({**after, names[-1]: [names[0]]})] == [5000]
 
 
 def test_listing() -> None:

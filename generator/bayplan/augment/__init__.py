@@ -23,7 +23,8 @@ from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
 from bayplan.kube import grove, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
-from bayplan.kube.objects import get, identity, items, mapping, text, title
+from bayplan.kube.life_cycle import NAMES, life_cycle
+from bayplan.kube.objects import get, identity, items, mapping, text, title, without_annotations
 from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
@@ -55,7 +56,8 @@ def new_objects(
     # labels that group the objects of a chart (Helm, "Standard Labels")
     passed_on = {k: str(v) for k, v in labels.items() if k.startswith("app.kubernetes.io/") or k == "helm.sh/chart"}
     changes, added, wrong = [], [], []
-    for document in map(head, in_apply_order(documents, where, Meta(passed_on))):
+    meta = Meta(passed_on, life_cycle(mapping(one.data, "metadata", "annotations")))
+    for document in map(head, in_apply_order(documents, where, meta)):
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
@@ -69,7 +71,8 @@ def new_objects(
 def _kept(document: Manifest, current: Object) -> Manifest:
     """The object with the labels and annotations that others have added to the existing one."""
     own = document["metadata"]
-    kept = {key: {**mapping(current.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    there = without_annotations(current.data, NAMES)
+    kept = {key: {**mapping(there, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
     return {**document, "metadata": {**own, **{key: fields for key, fields in kept.items() if fields}}}
 
 
@@ -207,7 +210,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings = (*topology.diagnostics, *policy.diagnostics)
     if policy.value is None:
         return Outcome(None, findings), origins
-    picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, request.shared)
+    picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, "A943" in request.accept)
     findings += picked.diagnostics
     if topology.value is None or picked.value is None or has_errors(findings):
         return Outcome(None, findings), origins

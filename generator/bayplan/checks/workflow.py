@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, shorten, suggest
+from bayplan.core.values import cycles
 from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
 from bayplan.kube.ranks import OWN, OWN_PREFIXES, REFERENCE, user_names
 from bayplan.model.encoding import camel_case
@@ -297,13 +298,13 @@ def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
         route: Route = (*GANGS, index, "dependsOn")
         for position, name in enumerate(gang.depends_on):
             if name not in names:
-                others = [other for other in names if other != gang.name]
                 message = f'`dependsOn` of gang "{gang.name}" names an unknown gang: "{name}"'
-                yield error("W305", (*route, position), message, hint=suggest(name, others, "gangs") or "remove it")
-        cycle = _cycle(gang.name, names)
-        if cycle and gang.name == min(cycle):
-            way = " -> ".join(f'"{name}"' for name in (*cycle, gang.name))
-            yield error("W306", route, f"these gangs wait for each other: {way}", hint="remove one dependency")
+                hint = suggest(name, names, "gangs", but=gang.name) or "remove it"
+                yield error("W305", (*route, position), message, hint=hint)
+    indexes = {gang.name: index for index, gang in enumerate(workflow.gangs)}
+    for cycle in cycles(names):
+        message = f"these gangs wait for each other: {_shown(cycle)}"
+        yield error("W306", (*GANGS, indexes[cycle[0]], "dependsOn"), message, hint="remove one dependency")
     yield from _leads(workflow)
     yield from _start_order(workflow)
 
@@ -316,35 +317,23 @@ def _start_order(workflow: Workflow) -> Iterator[Diagnostic]:
     for inside in below.values():
         if not any(pods.starts_after for pods, _, _ in inside):
             continue
-        names: dict[str, tuple[str, ...]] = {}
+        names: dict[str, list[str]] = {}
         for pods, _, _ in inside:
-            names[pods.name] = (*names.get(pods.name, ()), *pods.starts_after)
-        for pods, route, owner in inside:
+            names.setdefault(pods.name, []).extend(pods.starts_after)
+        for pods, route, _ in inside:
             for position, name in enumerate(pods.starts_after):
                 if name not in names:
-                    others = [other for other in names if other != pods.name]
                     message = f'`startsAfter` of podSet "{pods.name}" names an unknown podSet: "{name}"'
-                    hint = suggest(name, others, "podSets") or "remove it"
+                    hint = suggest(name, names, "podSets", but=pods.name) or "remove it"
                     yield error("W305", (*route, "startsAfter", position), message, hint=hint)
-            cycle = _cycle(pods.name, names) if pods.starts_after else ()
-            if cycle and pods.name == min(cycle):
-                way = " -> ".join(f'"{name}"' for name in (*cycle, pods.name))
-                message = f'these podSets of gang "{owner.gang.name}" wait for each other: {way}'
-                yield error("W306", (*route, "startsAfter"), message, hint="remove one `startsAfter`")
+        first = {pods.name: route for pods, route, _ in reversed(inside) if pods.starts_after}
+        for cycle in cycles(names):
+            message = f'these podSets of gang "{inside[0].owner.gang.name}" wait for each other: {_shown(cycle)}'
+            yield error("W306", (*first[cycle[0]], "startsAfter"), message, hint="remove one `startsAfter`")
 
 
-def _cycle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The shortest path of `dependsOn` from a gang back to itself, without its end; empty if there is none."""
-    ways: list[tuple[str, ...]] = [(start,)]
-    seen: set[str] = set()
-    for way in ways:
-        for name in names.get(way[-1], ()):
-            if name == start:
-                return way
-            if name not in seen:
-                seen.add(name)
-                ways.append((*way, name))
-    return ()
+def _shown(cycle: Sequence[str]) -> str:
+    return " -> ".join(f'"{name}"' for name in (*cycle, cycle[0]))
 
 
 def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -460,7 +449,8 @@ def _pod(gang: Gang, value: str, route: Route) -> Iterator[Diagnostic]:
     name, number = pod_of(value)
     replicas = next(_replicas(gang, name), None)
     if replicas is None:
-        hint = suggest(name, islice(_names(gang, ""), MOST_HOST_NAMES), "podSet instances") or "give the gang podSets"
+        known = [*islice(_names(gang, ""), MOST_HOST_NAMES)]
+        hint = suggest(name, known, "podSet instances") or "give the gang podSets"
         yield error("W305", route, f'gang "{gang.name}" has no podSet instance "{name}"', hint=hint)
     elif number >= replicas:
         message = f'"{name}" has no pod {number}: it has {count(replicas, "pod")}, and pods count from 0'

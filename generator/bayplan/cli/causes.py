@@ -141,7 +141,10 @@ class Experiments:
     @cached_property
     def settings(self) -> list[Variant]:
         """The valid changes with an effect that set a field which the sources do not set."""
-        mappings = [(("workflow",), self.sources["workflow"]), (("topology",), self.sources["topology"])]
+        mappings: list[tuple[Route, Any]] = [
+            (("workflow",), self.sources["workflow"]),
+            (("topology",), self.sources["topology"]),
+        ]
         mappings += [(route, value) for route, value in values(self.sources) if isinstance(value, Mapping)]
         routes = [(*route, name) for route, value in mappings for name in fields_of(route) if name not in value]
         valid = self.rounds([[Edit(route, value) for value in declared(route)] for route in routes])
@@ -250,7 +253,8 @@ def declared(route: Route) -> list[Any]:
     """Scalars for a place that its schema declares."""
     schema = fields_of(route[:-1]).get(str(route[-1]), {})
     samples = [*schema.get("enum", ()), *schema.get("examples", ())]
-    samples += {"boolean": [True], "integer": [1, 2]}.get(str(schema.get("type")), [])
+    by_type: dict[str, list[Any]] = {"boolean": [True], "integer": [1, 2]}
+    samples += by_type.get(str(schema.get("type")), [])
     return [value for value in samples if isinstance(value, str | int) and value != schema.get("default")]
 
 

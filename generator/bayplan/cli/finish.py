@@ -74,6 +74,7 @@ def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:
     """Writes the report. In text, -v shows infos and -q only what fails. 1: it cannot be written."""
     form = args.value("diagnostics", "text")
+    to_stdout = to_stdout or only_reports(args)
     if form in ("text", "github") and not any(batch.diagnostics for batch in batches):
         _speak(args, success)
         return 0
@@ -91,13 +92,19 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: 
     return 1 if failed else 0
 
 
+def only_reports(args: Arguments) -> bool:
+    """Whether the report is all that the command writes: `generate --check` shows programs no differences."""
+    programs = args.value("diagnostics") in ("json", "sarif", "gitlab")
+    return programs and args.command.name == "generate" and args.has("check")
+
+
 def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdout: bool) -> bool:
     """Writes the findings and, in text, their number. True: bayplan cannot write the findings."""
     from bayplan.report.findings import findings, plain
     from bayplan.report.formats import render, summary
 
     how = paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain
-    text = render(shown, form, how, *([_repository(args)] if form in ("sarif", "gitlab") else ()))
+    text = render(shown, form, how, *([_repository(args)] if form in ("github", "sarif", "gitlab") else ()))
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)

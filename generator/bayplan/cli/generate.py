@@ -15,7 +15,7 @@ from bayplan.cli import destination, files, inputs, output, output_folder, outpu
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
 from bayplan.cli.files import GIT, at_name, named_by
-from bayplan.cli.finish import Success, exit_code, finish, report
+from bayplan.cli.finish import Success, exit_code, finish, only_reports, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX, OUTPUT
@@ -458,7 +458,7 @@ def _at_output(diagnostic: Diagnostic, project: Project, writers: Mapping[str, i
 def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch], success: Success) -> int:
     """Reports what changed or would change. Exit code 1 in both cases, because a commit lacks it."""
     if args.has("check"):
-        failed = output.write(line for each in changes for line in each.diff())
+        failed = output.write(line for each in changes for line in each.diff() if not only_reports(args))
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {escape(each.path)}\n" for each in changes)

@@ -19,7 +19,7 @@ from bayplan.pipeline import Request
 from bayplan.planning.selection import Given
 from bayplan.report import Batch
 from bayplan.text.document import Document, read_text
-from bayplan.text.source import text_of
+from bayplan.text.source import limits, text_of
 
 # Workflow files -> documents. A format may read files in the same folder, and render templates in another process.
 
@@ -38,7 +38,7 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
 
 def parsed(name: str, raw: bytes, source: Source, folder: str | None) -> tuple[tuple[Document, ...], Batch]:
     """The documents of the bytes of a workflow file. `folder`: where it may read files. None: it reads none."""
-    source = source._replace(render=render)
+    source = source._replace(render=source.render or render)
     if folder is not None:
         source = source._replace(read_file=lambda beside: read_beside(folder, beside))
     read = documents(name, raw, "workflow", source)
@@ -77,6 +77,23 @@ def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Renders a template in another process, by the plug-in that has templates."""
     answer: Mapping[str, Any] = next(plugins.loaded("renders")).run(request)
     return answer
+
+
+MOST_SECONDS = 0.5
+"""What a template counts whose process ended without a reply."""
+
+
+def _metered() -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """`render` until the templates of a run took `Limits.seconds`, and the failure "total" from then on."""
+    left = float(limits().seconds)
+
+    def render_in_time(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        nonlocal left
+        reply: Mapping[str, Any] = render(request) if left > 0 else {"failure": "total"}
+        left -= reply.get("seconds", MOST_SECONDS)
+        return reply
+
+    return render_in_time
 
 
 class Inputs(NamedTuple):
@@ -126,6 +143,7 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
 
 def workflows_of(paths: Iterable[str], source: Source) -> tuple[tuple[Document, ...], tuple[Batch, ...]]:
     """The documents of several workflow files."""
+    source = source._replace(render=_metered())
     read = [workflow(path, source) for path in paths]
     return tuple(each for found, _ in read for each in found), (*_common_unused(batch for _, batch in read),)
 

@@ -46,7 +46,7 @@ def lint_request(args: Arguments, documents: tuple[Document, ...]) -> tuple[pipe
     """The request to lint the documents, with the topology and versions. None if one of them is invalid."""
     path, batches = inputs.topology_path(args)
     topology, topology_batches = inputs.topology_of(path) if path is not None else (None, ())
-    target, accept = options.target(args), options.accept(args, "FM")
+    target, accept = options.target(args), options.accept(args, "M")
     every = [Batch((*target.diagnostics, *accept.diagnostics)), *batches, *topology_batches]
     if target.value is None or accept.value is None or (path is not None and topology is None):
         return None, every

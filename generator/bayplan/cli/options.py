@@ -98,9 +98,9 @@ def target(args: Arguments) -> Outcome[Mapping[str, str]]:
     return Outcome(None if wrong else versions, tuple(wrong))
 
 
-def accept(args: Arguments, letters: str = "F") -> Outcome[frozenset[str]]:
-    """The codes of --accept. `letters`: the first letters of the codes that the command downgrades."""
-    return _codes(args, "accept", letters)
+def accept(args: Arguments, *beginnings: str) -> Outcome[frozenset[str]]:
+    """The codes of --accept. `beginnings`: of the codes that the command downgrades, beside F."""
+    return _codes(args, "accept", ("F", *beginnings))
 
 
 def fail_on(args: Arguments) -> Outcome[frozenset[str]]:
@@ -108,24 +108,24 @@ def fail_on(args: Arguments) -> Outcome[frozenset[str]]:
     return _codes(args, "fail-on")
 
 
-def _codes(args: Arguments, key: str, letters: str = "") -> Outcome[frozenset[str]]:
-    """The codes of an option, with commas between them. `letters`: their first letters; empty: any."""
+def _codes(args: Arguments, key: str, beginnings: tuple[str, ...] = ("",)) -> Outcome[frozenset[str]]:
+    """The codes of an option, with commas between them."""
     codes = [code.strip() for value in args.values(key) for code in value.split(",")]
     if not codes:
         return Outcome(frozenset())
-    wrong = tuple(found for code in codes if (found := _unacceptable(f"--{key}", code, letters)))
+    wrong = tuple(found for code in codes if (found := _unacceptable(f"--{key}", code, beginnings)))
     return Outcome(None if wrong else frozenset(codes), wrong)
 
 
-def _unacceptable(option: str, code: str, letters: str) -> Diagnostic | None:
+def _unacceptable(option: str, code: str, beginnings: tuple[str, ...]) -> Diagnostic | None:
     from bayplan.report.codes import sections
 
     route = ("argument", option)
     if code not in sections():
         hint = did_you_mean(code, sections()) or "copy the code from the brackets after `error`"
         return error("A924", route, f'unknown code: "{code}"', hint=hint)
-    if letters and code[0] not in letters:
-        begin = " or ".join(letters)
+    if not code.startswith(beginnings):
+        begin = " or ".join(beginnings)
         message = f"{option} takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
         hint = f"remove {option} {code}, and correct what {code} reports"
         return error("A924", route, message, hint=hint)

@@ -69,6 +69,12 @@ def text_at(name: str) -> str | None:
         return None
 
 
+def text_in_git(name: str) -> str | None:
+    """The text of a generated file as git stores it: with core.autocrlf, git ends the lines of the file with CR LF."""
+    text = text_at(name)
+    return text.replace("\r\n", "\n") if text and text.count("\n") == text.count("\r\n") else text
+
+
 def has_text(name: str, text: str) -> bool:
     """Whether the file has this text."""
     try:
@@ -247,7 +253,7 @@ def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Writes the differences between the file and the new text to standard output."""
     text = "".join(pieces)
     try:
-        old = text_at(path)
+        old = text_in_git(path)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
     return compare(path, [Change(path, old, text)] if old != text else [])
@@ -326,14 +332,14 @@ def compare_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, 
 def _changes(path: str, expected: Mapping[str, str], previous: Iterable[str]) -> list[Change]:
     """The changes that make the folder contain the expected files and no other previous ones."""
     texts = {**expected, **dict.fromkeys(name for name in previous if name not in expected)}
-    changes = (Change(name, text_at(os.path.join(path, name)), text) for name, text in texts.items())
+    changes = (Change(name, text_in_git(os.path.join(path, name)), text) for name, text in texts.items())
     return [each for each in changes if each.old != each.new]
 
 
 def listed(path: str) -> Outcome[tuple[str, ...]]:
     """The files that the folder's index lists."""
     index = os.path.join(path, INDEX)
-    return read_index(index, text_at(index) or "", _OURS, "remove the index and the files that bayplan wrote")
+    return read_index(index, text_in_git(index) or "", _OURS, "remove the index and the files that bayplan wrote")
 
 
 def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bayplan.cli import files, output_folder
 from bayplan.cli.output_folder import Change, above
 from bayplan.cli.project import NAME
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, info, warning
+from bayplan.core.phrases import count, listing
 
 INDEX = ".bayplan-generated"
 OUTPUT = "output"
@@ -57,7 +58,22 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
         for each in kept
     )
     hint = "remove the file if nobody needs it"
-    return Outcome(tuple(sorted(needed)), tuple(warning("O810", (), message, hint=hint) for message in notices))
+    kept_files = tuple(warning("O810", (), message, hint=hint) for message in notices)
+    return Outcome(
+        tuple(sorted(needed)), (*kept_files, *_rewritten(root, [each.path for each in written if each.old == each.new]))
+    )
+
+
+def _rewritten(root: str, paths: Iterable[str]) -> Iterator[Diagnostic]:
+    """O812: files that git rewrote. bayplan compares them as git stores them."""
+    changed = [path for path in paths if "\r\n" in (output_folder.text_at(os.path.join(root, path)) or "")]
+    if changed:
+        message = f"git ended the lines of {count(len(changed), 'generated file')} with CR LF, because of core.autocrlf"
+        patterns = dict.fromkeys(
+            f"{first}/**" if rest else first for first, _, rest in (p.partition("/") for p in changed)
+        )
+        lines = [f"{pattern} -text" for pattern in sorted(patterns)]
+        yield info("O812", (), message, hint=f"add the lines {listing(lines, 'and', 5)} to .gitattributes")
 
 
 def unlisted(root: str, folders: Iterable[str]) -> Iterator[str]:
@@ -113,7 +129,7 @@ def _text(root: str, path: str) -> str | None:
         os.lstat(whole)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return output_folder.text_at(whole) if os.path.isfile(whole) else ""
+    return output_folder.text_in_git(whole) if os.path.isfile(whole) else ""
 
 
 def _is_ours(change: Change, ours: set[str]) -> bool:

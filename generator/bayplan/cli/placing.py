@@ -27,7 +27,7 @@ def placing(args: Arguments, path: str) -> Placing:
     """The request with the topology and the policy of the options."""
     topology, about_topology = inputs.topology_of(path)
     policy, about_policy = inputs.policy_of(args)
-    target, accept = options.target(args), options.accept(args)
+    target, accept = options.target(args), options.accept(args, "A943")
     batches = (*about_topology, *about_policy, Batch((*target.diagnostics, *accept.diagnostics)))
     documents_read = (("topology", topology), ("policy", policy))
     documents = {subject: document for subject, document in documents_read if document is not None}

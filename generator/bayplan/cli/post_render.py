@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -31,10 +31,11 @@ RELATED_KINDS = (
 )
 """Kinds with settings for the pods or the replicas of other objects."""
 
-UNPLACED = "no workload requests a placement; the manifests are unchanged"
+UNIQUE_NAMES = (("scheduling.run.ai", "PodGroup"), ("scheduling.x-k8s.io", "PodGroup"))
+"""Objects of KAI 0.17 and slurm-bridge 1.2, whose names these schedulers compare without the namespace."""
 
-SHARED = "shared-policy"
-"""An option that marks the policy of the project, which is for all charts."""
+NAMESPACED = "; pass the namespace with -n, because other namespaces may have PodGroups of the same names"
+UNPLACED = "no workload requests a placement; the manifests are unchanged"
 
 
 def run(args: Arguments) -> int:
@@ -110,7 +111,8 @@ def _with_policy(args: Arguments) -> tuple[Arguments, tuple[Batch, ...]]:
     from bayplan.cli import project
 
     path, batches = project.named("policy")
-    with_policy = {**args.options, "policy": (path,), SHARED: ("",)} if path else args.options
+    accepted = (*args.values("accept"), "A943")  # it is for all charts of the project
+    with_policy = {**args.options, "policy": (path,), "accept": accepted} if path else args.options
     return args._replace(options=with_policy), tuple(each for each in batches if has_errors(each.diagnostics))
 
 
@@ -137,7 +139,7 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     batches = (*batches, *needed.batches, Batch(diagnostics, sources))
     if needed.request is None or has_errors(diagnostics):
         return finish(args, batches)
-    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=args.has(SHARED))
+    request = needed.request._replace(objects=tuple(stream.objects(read)))
     augmented, origins = augment(request)
     diagnostics, sources = stream.located(read, augmented.diagnostics)
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
@@ -148,7 +150,15 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     text = b"".join(pieces)
     lost = f", {len(removed)} removed" if removed else ""
     result = f"{count(len(changes), 'object')} changed, {len(added)} added{lost}" if plans else UNPLACED
+    unnamed = not args.has("namespace") and any(_needs_namespace(each.data) for each in added)
+    result += NAMESPACED if unnamed else ""
     return finish(args, batches, lambda: output.write_bytes([text]), success=Success(plans, result=result))
+
+
+def _needs_namespace(data: Mapping[str, Any]) -> bool:
+    """Whether the name of a new object must be unique in the cluster, but bayplan does not know the namespace."""
+    unique = (data["apiVersion"].partition("/")[0], data["kind"]) in UNIQUE_NAMES
+    return unique and "namespace" not in data["metadata"]
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:

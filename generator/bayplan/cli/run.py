@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from bayplan.cli.options import Arguments, Command
+from bayplan.core.signals import SIGNALED, leave
 
-SIGNALED = 128
-"""Exit codes of signals: this plus the number of the signal, as in shells."""
-
-ENDS = (signal.SIGTERM, signal.SIGHUP)
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+UNHANDLED = (signal.SIG_DFL, signal.default_int_handler, leave)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, with its number. Like SIGINT, it is an exception, so that nothing is left over."""
+    """A signal that ends the command, with its number. It is an exception, so that nothing is left over."""
 
 
 def _terminate(number: int, frame: object) -> None:
@@ -45,7 +44,7 @@ def _raising_signals() -> Iterator[None]:
     before = [(number, signal.getsignal(number)) for number in ENDS]
     with suppress(ValueError):
         for number, handler in before:
-            signal.signal(number, _terminate if handler == signal.SIG_DFL else handler)
+            signal.signal(number, _terminate if handler in UNHANDLED else handler)
     try:
         yield
     finally:

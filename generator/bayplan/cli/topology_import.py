@@ -10,7 +10,7 @@ from bayplan.cli import destination, files, inputs, topology_merging, topology_s
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Outcome, error, has_errors
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -47,13 +47,23 @@ def _new(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batche
     name, read = args.value("name", merged.topology.name), args.value("read-on", merged.topology.read)
     topology = merged.topology._replace(name=name, read=read)
     data = native.write(topology)
-    if any(pool.domains for pool in topology.pools):
-        diagnostics = pipeline.topology_findings(topology)
-        diagnostics += () if has_errors(diagnostics) else schemas.validate(native.SCHEMA, data, "topology")
-        batches.append(topology_merging.at_sources(diagnostics, merged, picked))
-        if has_errors(diagnostics):
-            return None
+    listed = any(pool.domains for pool in topology.pools)
+    diagnostics = pipeline.topology_findings(topology) if listed else ()
+    diagnostics += () if has_errors(diagnostics) else _invalid(data, listed)
+    batches.append(topology_merging.at_sources(diagnostics, merged, picked))
+    if has_errors(diagnostics):
+        return None
     return destination.modeline("cluster-topology", args.value("output", "-")) + _commented(data)
+
+
+def _invalid(data: Mapping[str, Any], listed: bool) -> tuple[Diagnostic, ...]:
+    """What the schema says of a new topology, but for the empty lists of domains that the user has to fill."""
+    found = schemas.validate(native.SCHEMA, data, "topology")
+    return tuple(
+        each._replace(message=f"`{'.'.join(map(str, each.route[1:]))}` of the new topology: {each.message}")
+        for each in found
+        if listed or each.route[-1:] != ("domains",)
+    )
 
 
 def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> str | None:
@@ -67,7 +77,8 @@ def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, ba
     if topology.value is None:
         return None
     if not any(each.formats for each in picked):
-        return _applied(document, _configured(picked, topology.value, document, batches), batches)
+        edits = _configured(picked, topology.value, document, batches)
+        return _judged(document, _applied(document, edits, batches), batches)
     if any(topology_sources.knows_nodes(each) for each in picked):
         return _refreshed(args, picked, request, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
@@ -95,9 +106,15 @@ def _refreshed(
     batches.append(Batch(edits.diagnostics, {"topology": document}))
     read_on = args.value("read-on", old.read)
     dated = (Edit(("spec", "read"), read_on),) if read_on != old.read else ()
-    text = _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
-    if text is None:
-        return None
+    return _judged(
+        document, _applied(document, None if edits.value is None else (*dated, *edits.value), batches), batches
+    )
+
+
+def _judged(document: Document, text: str | None, batches: list[Batch]) -> str | None:
+    """The new text of a topology file. None, with the errors, if `topology check` refuses it."""
+    if text is None or text == document.text:
+        return text
     (after,) = read(document.name, text.encode("utf-8", "surrogatepass"), "topology").value or (document,)
     checked = pipeline.check_topology(after)[0].diagnostics  # what was kept may not go with what is new
     batches += [Batch(checked, {"topology": after})] if has_errors(checked) else []

@@ -237,7 +237,7 @@ def _answers(existing: Object, field: str | None, makers: Sequence[Maker]) -> Ou
     rendered = get(maker.experiments.objects, *path)
     there, asked = field_path(rendered, field or ""), field_path(existing.data, field or "")
     if there is None and asked is None:
-        hint = did_you_mean(field or "", map(shown, leaves(existing.data)))
+        hint = did_you_mean(field or "", [*map(shown, leaves(existing.data))])
         hint = hint or f"the fields are {listing(map(str, existing.data), 'and')}"
         message = f'{_title(existing)} has no field "{field}"'
         return Outcome(None, (error("A976", ("argument", "OBJECT"), message, hint=hint),))

@@ -15,59 +15,29 @@ from typing import Any, NamedTuple
 
 from bayplan.clients import MARK
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, moved, warning
-from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations, without_item
+from bayplan.kube.objects import flattened, get, put, text, without_annotations, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
 from bayplan.text.document import Document, SourceMap, Span, read
 from bayplan.text.source import text_of
 
-# Annotations that only Helm reads. bayplan checks objects without them, and keeps them in the output.
-#
-# Helm 4 writes the template of a document into one of them, and removes it afterwards (Helm 4.1, pkg/action,
-# `annotateAndMerge`). Objects for a hook are hooks themselves, so that Helm creates them before the hook.
-
 FILE = "postrenderer.helm.sh/postrender-filename"
-"""Helm 4's annotation."""
-
-HOOK = ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy")
-"""Annotations of hooks. Helm runs hooks by weight, the lowest first (pkg/action/hooks.go, `execHook`)."""
-
-AUXILIARY = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
-"""Kinds of objects that bayplan adds for workloads."""
+"""The annotation that Helm 4 writes the template of a document into, and removes afterwards (Helm 4.1, pkg/action,
+`annotateAndMerge`). bayplan checks objects without it, and keeps it in the output."""
 
 
-def helm_annotations(data: Any) -> dict[str, Any]:
-    """The annotations of Helm on an object: its template, and on an added object also those of hooks."""
-    annotations = mapping(data, "metadata", "annotations")
-    names = (FILE, *HOOK) if text(data, "kind") in AUXILIARY else (FILE,)
-    return {name: annotations[name] for name in names if name in annotations}
-
-
-def with_annotations(data: Mapping[str, Any], extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object with additional annotations."""
-    if not extra:
+def with_template(data: Mapping[str, Any], template: str) -> Mapping[str, Any]:
+    """The object with the annotation of Helm 4, if there is a template."""
+    if not template:
         return data
     metadata = data.get("metadata") or {}
-    return {**data, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **extra}}}
+    return {**data, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), FILE: template}}}
 
 
 def template_of(data: Any) -> str:
     """The template of an object, from the annotation of Helm 4."""
     return text(data, "metadata", "annotations", FILE)
-
-
-def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
-    """Annotations for objects that bayplan adds for a workload: its template and, for a hook, an earlier hook."""
-    template = template_of(workload) or template_of(document)
-    annotations = mapping(workload, "metadata", "annotations")
-    annotations_added = {FILE: template} if template else {}
-    if HOOK[0] not in annotations:
-        return annotations_added
-    weight = str(annotations.get(HOOK[1], 0))
-    sooner = str(int(weight) - 1) if re.fullmatch(r"[-+]?[0-9]{1,9}", weight) else "-1"
-    hook = {name: str(annotations[name]) for name in HOOK if name in annotations}
-    return {**annotations_added, **hook, HOOK[1]: sooner}
 
 
 _SOURCE = re.compile(rb"^# Source: (.*?)\r?$", re.M)
@@ -147,11 +117,11 @@ def subject(number: int) -> str:
 
 
 def objects(stream: Stream) -> Iterator[Object]:
-    """The parsed objects, with the items of Lists, and without the annotations of Helm."""
+    """The parsed objects, with the items of Lists, and without the annotation of Helm 4."""
     for number, data in stream.documents.items():
         for one in flattened(Object((subject(number),), data)):
             if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
-                yield one._replace(data=without_annotations(one.data, helm_annotations(one.data)))
+                yield one._replace(data=without_annotations(one.data, (FILE,)))
 
 
 def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
@@ -183,7 +153,7 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
             if data is None:
                 new = without_item(new, path)
             else:
-                new = put(new, path, with_annotations(data, helm_annotations(get(old, *path))))
+                new = put(new, path, with_template(data, template_of(get(old, *path))))
         tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
     texts = (text.encode() for text in rewrite_all(tasks))
     marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)
@@ -199,8 +169,8 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     document = stream.documents[number]
     texts = []
     for new in added:
-        extra = auxiliary_annotations(get(document, *new.beside[1:]), document)
-        texts.append(comment + "".join(emit([with_annotations(new.data, extra)])))
+        template = template_of(get(document, *new.beside[1:])) or template_of(document)
+        texts.append(comment + "".join(emit([with_template(new.data, template)])))
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
     mark = _BOM if piece.startswith(_BOM) else b""

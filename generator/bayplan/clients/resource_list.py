@@ -1,7 +1,8 @@
 """The formats of kustomize: a ResourceList for KRM functions, or a plain stream of objects for legacy plugins.
 
 kustomize writes each item in block style. bayplan parses only the items that a function needs, and passes on all others
-byte for byte. It parses all of a list that has another form (JSON, flow style, comments).
+byte for byte. It parses all of a list that has another form, such as JSON or flow style, and keeps the texts of its
+items if it can.
 Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and kyaml/kio/byteio_writer.go.
 """
 
@@ -114,7 +115,7 @@ class Item(NamedTuple):
 
 
 class ResourceList(NamedTuple):
-    """The input of a function. `config`: the configuration of the function, or None.
+    """The input of a function. `config`: the configuration of the function, or None. `results`: of earlier functions.
 
     `document` has the text of the list or, for a legacy plugin, that of the file with its configuration.
     """
@@ -123,22 +124,23 @@ class ResourceList(NamedTuple):
     config: Any = None
     version: str = "config.kubernetes.io/v1"
     document: Document = Document(NAME, "", 0, None)
+    results: tuple[Any, ...] = ()
 
 
 def parse(raw: bytes) -> Outcome[ResourceList]:
     """A ResourceList. A960: it is not one, or an item is not an object. Also the errors of `document.read`."""
     pieces = _split(raw)
-    if pieces is not None:
+    if pieces is not None and pieces[0] and all(_is_plain(each.text) for each in pieces[1]):
         head, items, tail = pieces
         config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
         if config is not None and len(config) == bool(tail):  # otherwise it cannot be parsed by itself
             whole = Document(NAME, raw.decode(), 0, None)
             return Outcome(ResourceList(items, config[0].data if config else None, head, whole))
-    return _parse_all(raw)
+    return _parse_all(raw, pieces[1] if pieces else ())
 
 
-def _parse_all(raw: bytes) -> Outcome[ResourceList]:
-    """Parses the whole list."""
+def _parse_all(raw: bytes, chunks: Sequence[Item]) -> Outcome[ResourceList]:
+    """Parses the whole list. `chunks`: the texts of its items, if they are known."""
     if not raw.strip():
         hint = "kustomize runs this command; to render a file, use `bayplan render`"
         message = "standard input is empty instead of a ResourceList"
@@ -154,11 +156,21 @@ def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     foreign = tuple(
         _foreign((SUBJECT, "items", number), number, each) for number, each in enumerate(items) if not _is_object(each)
     )
-    listed = tuple(Item("", each) for each in items)
+    texts = chunks if len(chunks) == len(items) else [Item()] * len(items)
+    listed = tuple(text._replace(data=each) for text, each in zip(texts, items, strict=True))
+    results = data.get("results")
     whole = documents.value[0]
     if foreign:
         return Outcome(None, foreign)
-    return Outcome(ResourceList(listed, data.get("functionConfig"), data["apiVersion"], whole))
+    return Outcome(
+        ResourceList(
+            listed,
+            data.get("functionConfig"),
+            data["apiVersion"],
+            whole,
+            tuple(results) if isinstance(results, list) else (),
+        )
+    )
 
 
 def _not_a_list(documents: Sequence[Document]) -> Diagnostic | None:
@@ -198,16 +210,20 @@ def _foreign(route: Route, number: int, data: Any) -> Diagnostic:
 _ALIASES = (": &", ": *", "- &", "- *")
 """Possible anchors and aliases. bayplan cannot parse an item by itself if it shares values with another."""
 
-_ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
+_ITEMS, _CONFIG, _RESULTS = "\nitems:\n", "\nfunctionConfig:\n", "\nresults:\n"
 
 
 def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
-    """Version, items and function config of a list in the form that kustomize writes; None for other forms."""
+    """Version, items and function config of a list in block style; None for other forms.
+
+    The version is empty if there are results too.
+    """
     try:
         text = raw.decode()
     except UnicodeDecodeError:
         return None
     head, listed, rest = text.partition(_ITEMS)
+    rest, earlier, _ = rest.partition(_RESULTS)
     body, configured, tail = rest.partition(_CONFIG)
     body = body if configured else body.removesuffix("\n")
     lines = head.split("\n")
@@ -218,7 +234,12 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
         return None
     below = (each[:2] == "  " or not each for each in tail.split("\n"))
     chunks = _chunks(body, len(lines) + 1)
-    return (version, chunks, tail) if chunks and all(below) else None
+    return (version if not earlier else "", chunks, tail) if chunks and all(below) else None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether an item has the form that kustomize writes."""
+    return "apiVersion: " in text and "kind: " in text and "\n    name: " in text
 
 
 def _chunks(body: str, before: int) -> tuple[Item, ...]:
@@ -230,8 +251,6 @@ def _chunks(body: str, before: int) -> tuple[Item, ...]:
     while start >= 0:
         end = body.find("\n- ", start)
         text = body[start : end if end >= 0 else len(body)]
-        if not ("apiVersion: " in text and "kind: " in text and "\n    name: " in text):
-            return ()
         items.append(Item(text, line=line))
         start, line = end + 1 or -1, line + text.count("\n") + 1
     return tuple(items)
@@ -295,6 +314,22 @@ def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = (
     yield f"results: {line(list(results))}\n" if results else ""
 
 
+def in_block_style(entry: Item | str, before: Item | None = None) -> Item:
+    """An item for callers that write it into a file of the user. `before`: an item whose text it changes."""
+    from json import loads
+
+    from bayplan.text.emit import emit
+    from bayplan.text.patch import rewrite_all
+
+    if isinstance(entry, Item):
+        return entry
+    data = loads(entry)
+    if before and before.text:
+        (text,) = rewrite_all([(f"{before.text}\n", [before.data], [data])])
+        return Item(text.rstrip("\n"), data)
+    return Item(f"- {re.sub('^(?=.)', '  ', ''.join(emit([data])), flags=re.MULTILINE)[2:]}".rstrip("\n"), data)
+
+
 def streamed(items: Iterable[Item | str]) -> Iterator[str]:
     """The text of a plain stream, all in JSON."""
     for each in items:
@@ -306,14 +341,15 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
 # A result has a file and no line. Line and column are tags. Source: kyaml/fn/framework/result.go at 5.8.1.
 
 
-def result(finding: Finding) -> dict[str, Any]:
-    """A finding as one of `results`."""
+def result(finding: Finding, about: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """A finding as one of `results`. `about`: the object and the field."""
     place = finding.place
     where = {"line": str(place.line), "column": str(place.column)} if place and place.line else {}
     hint = {"hint": finding.hint} if finding.hint else {}
     return {
         "message": finding.message,
         "severity": finding.severity,
+        **about,
         **({"file": {"path": place.file}} if place else {}),
         "tags": {"code": finding.code, **where, **hint},
     }

@@ -24,6 +24,35 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
     return groups
 
 
+def cycles(after: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+    """Names that come after each other in a circle, from the least of them. `after`: a name -> those before it.
+
+    In linear time: a circle that begins or ends in another one is left out.
+    """
+    done: set[str] = set()
+    met: set[str] = set()
+    for start in sorted(after):
+        way: list[str] = []
+        places: dict[str, int] = {}
+        ahead = [iter((start,))]
+        while ahead:
+            name = next(ahead[-1], None)
+            if name is None:
+                ahead.pop()
+                if way:
+                    done.add(way[-1])
+                    del places[way.pop()]
+            elif name in places and name not in met and way[-1] not in met:
+                circle = way[places[name] :]
+                met.update(circle)
+                first = circle.index(min(circle))
+                yield circle[first:] + circle[:first]
+            elif name in after and name not in places and name not in done:
+                places[name] = len(way)
+                way.append(name)
+                ahead.append(iter(after[name]))
+
+
 class Modules(Mapping[str, T]):
     """Modules by name, imported at their first use: a run needs one or two of them.
 

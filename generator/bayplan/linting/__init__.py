@@ -53,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     schedulers.check_owners,
     workloads.check_jobsets,
     workloads.check_labels,
+    workloads.check_addresses,
     claims.check,
     claims.check_compute_domains,
     nvlink.check,

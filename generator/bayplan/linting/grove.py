@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, shorten, suggest
+from bayplan.core.values import cycles
 from bayplan.kube import grove
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, number_in, text, title
 from bayplan.kube.workloads.parts import NAME
@@ -278,27 +279,16 @@ def _start_order(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
             yield warning("M886", route, message, hint=hint)
             continue
         for number, other in enumerate(after[clique.name]):
-            if other not in after:
+            if not (isinstance(other, str) and other in after):
                 message = f'{title(one)} has no clique "{shorten(str(other))}"'
-                hint = suggest(str(other), [each for each in after if each != clique.name], "its cliques are")
+                hint = suggest(str(other), after, "its cliques are", but=clique.name) or "remove it"
                 yield error("M886", (*route, number), message, hint=hint)
-    for clique in parts.cliques if explicit else ():
-        if clique.name in _before(clique.name, after):
-            message = f'clique "{clique.name}" starts after itself'
-            route = (*one.route, *clique.path, "spec", "startsAfter")
-            yield error("M886", route, message, hint="remove one `startsAfter` of the cycle")
-            break
-
-
-def _before(clique: str, after: Mapping[str, Sequence[Any]]) -> set[str]:
-    found: set[str] = set()
-    ahead = list(after[clique])
-    while ahead:
-        each = ahead.pop()
-        if isinstance(each, str) and each not in found:
-            found.add(each)
-            ahead += after.get(each, ())
-    return found
+    paths = {clique.name: clique.path for clique in parts.cliques}
+    strings = {name: [each for each in others if isinstance(each, str)] for name, others in after.items()}
+    for cycle in cycles(strings) if explicit else ():
+        message = f'clique "{cycle[0]}" starts after itself'
+        route = (*one.route, *paths[cycle[0]], "spec", "startsAfter")
+        yield error("M886", route, message, hint="remove one `startsAfter` of the cycle")
 
 
 def _queue(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:

@@ -180,6 +180,36 @@ def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
 RDMA = "/dev/infiniband"
 
 
+# Addresses of pods.
+
+ADDRESS = re.compile(r"([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)(?:[.:].*)?")
+SUBDOMAINS = (("", "Service"), ("jobset.x-k8s.io", "JobSet"), ("batch.volcano.sh", "Job"))
+"""Objects that give their pods a subdomain, which is their name by default."""
+
+
+def check_addresses(context: LintContext) -> Iterator[Diagnostic]:
+    """M718: a host name of pods whose Service or workload somebody renamed. kustomize does not change values."""
+    names = {name(one) for one in context.among(SUBDOMAINS)}
+    renamed = {part: whole for whole in sorted(names) for part in _affixes(whole) if part not in names}
+    reported: set[tuple[Route, str]] = set()
+    for template in context.templates if renamed else ():
+        for path, container in containers(template):
+            for number, entry in enumerate(items(container, "env")):
+                match = ADDRESS.fullmatch(text(entry, "value"))
+                old = match[2] if match and match[1].startswith(f"{match[2]}-") else ""
+                if old in renamed and (template.object.route, old) not in reported:
+                    reported.add((template.object.route, old))
+                    message = f'{shorten(text(entry, "name"))} names a pod of "{old}", which is now "{renamed[old]}"'
+                    hint = "list ExpandWorkflows in the outermost kustomization, which then renders with the new name"
+                    yield error("M718", (*path, "env", number, "value"), message, hint=hint)
+
+
+def _affixes(whole: str) -> Iterator[str]:
+    """What may have been the name before somebody added a prefix or a suffix."""
+    for dash in re.finditer("-", whole):
+        yield from (whole[: dash.start()], whole[dash.end() :])
+
+
 def check_refused(context: LintContext) -> Iterator[Diagnostic]:
     """W571 (rule TX02), W598 (rule TX01)."""
     for template in context.templates:

@@ -72,7 +72,6 @@ class AugmentRequest(NamedTuple):
 
     `objects`: everything the client has read, items of Lists one by one. `namespace`, `queue`: those of objects that
     name none.
-    `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
 
     objects: tuple[Object, ...]
@@ -84,7 +83,6 @@ class AugmentRequest(NamedTuple):
     target: Mapping[str, str] = {}
     accept: frozenset[str] = frozenset()
     hooks: bool = False  # whether objects with `helm.sh/hook` may be selected
-    shared: bool = False
     occupied: Mapping[str, tuple[Occupant, ...]] = {}  # what runs in the cluster
 
 

@@ -51,14 +51,14 @@ def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     unique: set[Finding] = set()
     for batch in map(_first, batches):
         routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
-        places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
+        places = iter(_places([source_route(route, batch.origins) for route in routes], batch.sources))
         unique.update(_once([_finding(diagnostic, places) for diagnostic in batch.diagnostics]))
     return tuple(sorted(unique, key=_order))
 
 
 def places(routes: Sequence[Route], batch: Batch) -> list[Place | None]:
     """The places of routes in the sources of a batch. None: the route is in none of them."""
-    return [place for place, _ in _places([_source_route(route, batch.origins) for route in routes], batch.sources)]
+    return [place for place, _ in _places([source_route(route, batch.origins) for route in routes], batch.sources)]
 
 
 def _first(batch: Batch) -> Batch:
@@ -108,7 +108,7 @@ def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]])
     return Finding(own, code, severity, message, tuple(remarks), hint), bool(remark)
 
 
-def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:
+def source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:
     """The route in the file: the origin of the longest known part of a model route, and the rest of the route."""
     table = origins.get(str(route[0])) if route else None
     if not table or AT in route:

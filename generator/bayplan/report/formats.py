@@ -14,7 +14,7 @@ from bayplan.report.findings import Finding, Paint, Place, escape, plain, text_l
 
 
 class Repository(NamedTuple):
-    """Where SARIF and GitLab have their paths from. `root`: the absolute folder of the repository.
+    """Where GitHub, SARIF and GitLab have their paths from. `root`: the absolute folder of the repository.
 
     `folder`: the current folder in it. `file`: for findings that are about no file.
     """
@@ -31,9 +31,9 @@ def render(findings: Sequence[Finding], form: str, paint: Paint = plain, where: 
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
         return "".join(f"{line}\n" for finding in findings for line in text_lines(finding, paint))
-    if form in ("sarif", "gitlab"):
-        return {"sarif": sarif, "gitlab": gitlab}[form](findings, where)
-    return {"json": json_report, "github": github}[form](findings)
+    if form == "json":
+        return json_report(findings)
+    return {"github": github, "sarif": sarif, "gitlab": gitlab}[form](findings, where)
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -88,26 +88,27 @@ def _json_place(place: Place | None) -> dict[str, Any]:
     return {"file": file, "line": line, "column": column, "endLine": end_line, "endColumn": end_column}
 
 
-def github(findings: Sequence[Finding]) -> str:
+def github(findings: Sequence[Finding], where: Repository) -> str:
     """`::error file=...,line=...::message`, one line a finding (actions/toolkit, core/src/command.ts)."""
-    return "".join(map(_github_line, findings))
+    return "".join(_github_line(finding, where) for finding in findings)
 
 
-def _github_line(finding: Finding) -> str:
+def _github_line(finding: Finding, where: Repository) -> str:
     command = {"error": "error", "warning": "warning", "info": "notice"}[finding.severity]
-    fields = {**_github_place(finding.place), "title": f"{finding.code} {title(finding.code)}"}
+    fields = {**_github_place(finding.place, where), "title": f"{finding.code} {title(finding.code)}"}
     shown = ",".join(f"{name}={escape(str(value)).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
     return f"::{command} {shown}::{_with_notes(finding).translate(_ESCAPED_DATA)}\n"
 
 
-def _github_place(place: Place | None) -> dict[str, str | int]:
+def _github_place(place: Place | None, where: Repository) -> dict[str, str | int]:
     if place is None:
         return {}
+    file = {"file": _from_root(place.file, where)}
     if not place.line:
-        return {"file": place.file}
+        return {**file}
     lines = {"line": place.line, "endLine": place.end_line}
     columns = {"col": place.column, "endColumn": place.end_column} if place.line == place.end_line else {}
-    return {"file": place.file, **lines, **columns}
+    return {**file, **lines, **columns}
 
 
 def _with_notes(finding: Finding) -> str:

@@ -84,10 +84,11 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
     if any(each.code in ("R107", "R112") for each in errors.found) and (start := template_start(text)) >= 0:
         errors.found.clear()
         hint = "render it first: `helm template CHART | bayplan lint -` for Helm, `bayplan check FILE` for OSMO"
-        errors.add("R107", Mark(start), "this file is a template, not YAML", hint)
+        errors.found.append(error("R107", errors.route(Mark(start)), "this file is a template, not YAML", hint=hint))
     documents = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
     if not documents and not errors.found:
-        errors.add("R106", Mark(0), f'"{name}" has no document', "check that this is the right file")
+        hint = "check that this is the right file"
+        errors.found.append(error("R106", errors.route(Mark(0)), f'"{name}" has no document', hint=hint))
     return Outcome(None if errors.found else documents, tuple(errors.found))
 
 

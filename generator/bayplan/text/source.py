@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """The most that bayplan reads of one file. `--limit` sets each.
+    """The most that bayplan reads of one file, and of all files of a run. `--limit` sets each.
 
     Together they bound the memory: the data of a file takes at most about ten times its bytes.
     """
@@ -35,6 +35,8 @@ class Limits(NamedTuple):
     """The nested mappings and lists."""
     findings: int = 1000
     """The findings of a report for the files of one step, and the errors after which bayplan stops reading a file."""
+    seconds: int = 5
+    """The processor time of all templates of a run."""
 
     def values_in(self, characters: int) -> int:
         """The most values of a file with this number of characters."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import listing, single_line
 from bayplan.kube import grove, workloads
+from bayplan.kube.life_cycle import waiting_tool
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.kube.workloads.parts import APART, related
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
@@ -261,9 +262,10 @@ def _selected(
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     """A945."""
-    if "helm.sh/hook" in mapping(one.data, "metadata", "annotations") and not hooks:
+    tool = "" if hooks else waiting_tool(mapping(one.data, "metadata", "annotations"))
+    if tool:
         annotation = requests.first_annotation(one)
-        message = f"{title(one)} is a Helm hook: the release waits for it, so it must not wait for a gang"
+        message = f"{title(one)} is a hook: {tool} waits for it, so it must not wait for a gang"
         hint = (
             "remove its bayplan.dev annotations"
             if annotation

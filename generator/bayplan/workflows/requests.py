@@ -341,7 +341,7 @@ def findings(
     used = {index for _, rules in matched for index in rules}
     if policy.rules and not used and not shared:
         message = "the policy matches no workload in the manifests"
-        yield error("A943", RULES, message, hint="correct `match` of its rules, or remove the policy")
+        yield error("A943", RULES, message, hint="correct `match` of its rules, or add `--accept A943`")
         return
     for index in range(len(policy.rules)):
         if index not in used:

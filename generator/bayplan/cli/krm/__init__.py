@@ -17,9 +17,9 @@ from bayplan.cli.krm.job import API_VERSION, KINDS, NAMES, Answer, Job
 from bayplan.cli.options import Arguments
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import KEY, Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
-from bayplan.kube.objects import mapping
+from bayplan.kube.objects import get, is_kind, mapping, text
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.source import text_of
@@ -60,7 +60,7 @@ def _input(words: Sequence[str]) -> tuple[ResourceList | None, Batch]:
 
 def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
     """The job of the configuration. A961: bayplan has no such function."""
-    config: Any = request.config
+    config = _configured(request.config)
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
         return Outcome(None, (_unknown(config),))
@@ -68,7 +68,22 @@ def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
     if wrong:
         return Outcome(None, wrong)
     read = (request.items, request.document, request.version)
-    return Outcome(Job(_merged(args, config), config, *read, bool(args.words), frozenset(args.options)))
+    given = frozenset(args.options)
+    return Outcome(Job(_merged(args, config), config, *read, bool(args.words), given, request.results))
+
+
+def _configured(config: Any) -> Any:
+    """The configuration that a ConfigMap describes, as kpt makes one of `-- key=value`. `function`: its kind."""
+    if not is_kind(config, "", "ConfigMap"):
+        return config
+    words = {str(key): str(value) for key, value in mapping(config, "data").items()}
+    kind = words.pop("function", "PlaceWorkloads")
+    spec: dict[str, Any] = {}
+    for key, value in words.items():
+        pairs = [pair.partition("=")[::2] for pair in value.split(",")]
+        switch = {"true": True, "false": False}.get(value, value) if key in _SWITCHES else value
+        spec[key] = dict(pairs) if key == "target" else value.split(",") if key in _CODES else switch
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": config.get("metadata", {}), "spec": spec}
 
 
 def _unknown(config: Any) -> Diagnostic:
@@ -145,8 +160,10 @@ def _write(job: Job, answer: Answer) -> int:
         from bayplan.cli.krm.kustomizations import with_files
         from bayplan.report.findings import findings
 
-        batches = with_files(job, [_with_config(batch, job) for batch in batches])
-        results = [*map(resource_list.result, findings(batches))]
+        own = [_with_config(batch, job) for batch in batches]
+        batches = with_files(job, own)
+        about = _subjects(own, batches) if job.keeps_results else {}
+        results = [resource_list.result(each, about.get((each.place, each.code), {})) for each in findings(batches)]
     if answer.items is not None:
         return finish(job.args, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
     code = finish(job.args, batches)
@@ -159,4 +176,33 @@ def _text(job: Job, items: Sequence[Item | str], results: list[Any]) -> Iterable
     if job.plugin:
         return resource_list.streamed(items)
     silent = job.config.get("kind") == "ValidateWorkloads" and not items
-    return () if silent else resource_list.listed(job.version, items, results)
+    if job.keeps_results:
+        items = [resource_list.in_block_style(each) for each in items]
+    return () if silent else resource_list.listed(job.version, items, [*job.results, *results])
+
+
+def _subjects(own: Sequence[Batch], located: Sequence[Batch]) -> dict[tuple[Any, str], dict[str, Any]]:
+    """Place and code of a finding -> its `resourceRef` and `field` (kyaml/fn/framework/result.go at 5.8.1)."""
+    from bayplan.report.findings import places, source_route
+
+    subjects: dict[tuple[Any, str], dict[str, Any]] = {}
+    for before, after in zip(own, located, strict=True):
+        routes = places([each.route for each in after.diagnostics], after)
+        for diagnostic, place in zip(before.diagnostics, routes, strict=True):
+            route = source_route(diagnostic.route, before.origins)
+            data = before.sources[str(route[0])].data if route and route[0] in before.sources else None
+            inside = next((part for part in range(1, len(route)) if _named(get(data, *route[1:part]))), 0)
+            if inside:
+                subjects.setdefault((place, diagnostic.code), _about(get(data, *route[1:inside]), route[inside:]))
+    return subjects
+
+
+def _named(data: Any) -> bool:
+    return bool(text(data, "kind") and text(data, "metadata", "name"))
+
+
+def _about(data: Any, path: Sequence[Any]) -> dict[str, Any]:
+    reference = {key: data[key] for key in ("apiVersion", "kind") if key in data}
+    name = {key: text(data, "metadata", key) for key in ("name", "namespace") if text(data, "metadata", key)}
+    steps = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path if key != KEY)
+    return {"resourceRef": {**reference, **name}, **({"field": {"path": steps[1:]}} if steps else {})}

@@ -28,7 +28,7 @@ class Job(NamedTuple):
     """One call. `args`: the command line with the options of the configuration. `plugin`: it is a legacy plugin.
 
     `document` has the text of the ResourceList or, for a plugin, that of the file with its configuration. `given`: the
-    options of the command line.
+    options of the command line. `results`: those of earlier functions.
     """
 
     args: Arguments
@@ -38,6 +38,7 @@ class Job(NamedTuple):
     version: str = ""
     plugin: bool = False
     given: frozenset[str] = frozenset()
+    results: tuple[Any, ...] = ()
 
     @property
     def keeps_results(self) -> bool:

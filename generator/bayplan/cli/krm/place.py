@@ -46,12 +46,12 @@ def run(job: Job) -> Answer:
     message = "no workload requests a placement, so PlaceWorkloads changes nothing"
     unused = (info("A973", (), message),) if none and not outcome.diagnostics else ()
     reported = Batch((*outcome.diagnostics, *unused), {**sources, **needed.documents}, origins)
-    items = None if outcome.value is None else _merged(parsed.value, outcome.value)
+    items = None if outcome.value is None else _merged(parsed.value, outcome.value, block=job.keeps_results)
     return Answer(items, [*batches, reported])
 
 
-def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
-    """The items in their order, with changes and new objects, and without removed ones."""
+def _merged(items: Sequence[Item], augmented: Augmented, *, block: bool) -> list[Item | str]:
+    """The items in their order, with changes and new objects, and without removed ones. `block`: keep their style."""
     changed: dict[int, Any] = {}
     for change in augmented.changes:
         number, path = number_of(change.route), change.route[1:]
@@ -67,8 +67,9 @@ def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
     removed = {number_of(route) for route in augmented.removed if not route[1:]}
     merged: list[Item | str] = []
     for number, item in enumerate(items):
-        own = [] if number in removed else [line(changed[number]) if number in changed else item]
-        merged += [*added.get(number, ()), *own]
+        own: Item | str = line(changed[number]) if number in changed else item
+        own = resource_list.in_block_style(own, item) if block else own
+        merged += [*added.get(number, ()), *([] if number in removed else [own])]
     return merged
 
 

@@ -161,7 +161,7 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
         if name in resources:
             continue
         if "resource" in task.data:
-            written = map(shorten, workflow.spec.get("resources", ()))
+            written = [*map(shorten, workflow.spec.get("resources", ()))]
             hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
             message = f'the task names an unknown resource: "{shorten(name)}"'
             yield error("W411", (*task.route, "resource"), message, hint=hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -164,7 +164,7 @@ def _order(
     source = tasks.get(name)
     if source is None:
         of_group = "this is a group; name one of its tasks" if name in group_names else ""
-        hint = of_group or suggest(name, [each for each in tasks if each != task.name], "tasks")
+        hint = of_group or suggest(name, tasks, "tasks", but=task.name)
         yield error("W408", route, f'the input names an unknown task: "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
         same = source.group == task.group
@@ -310,15 +310,16 @@ def exit_action_findings(actions: Mapping[str, str], route: Route) -> Iterator[D
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W429, once for each token: a host token names a task of the same group, an input token an input of its task."""
+    everywhere = {task.name for task in workflow.tasks}
     for group in workflow.task_groups:
-        hosts = [each.name for each in group.tasks]
+        hosts = dict.fromkeys(task.name for task in group.tasks)
         for task in group.tasks:
             reported: set[tuple[str, str]] = set()
             for token, route in _tokens(task):
-                names = {HOST: hosts, INPUT: _inputs(task)}.get(token.kind, [token.name])
+                names: Collection[str] = {HOST: hosts, INPUT: _inputs(task)}.get(token.kind, (token.name,))
                 if token.name not in names and (token.kind, token.name) not in reported:
                     reported.add((token.kind, token.name))
-                    yield _unknown(token, route, names, workflow.tasks)
+                    yield _unknown(token, route, names, everywhere)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
@@ -332,15 +333,15 @@ def _inputs(task: Task) -> list[str]:
     return [*map(str, range(len(inputs))), *(each["task"].rpartition(":")[2] for each in inputs if "task" in each)]
 
 
-def _unknown(token: Token, route: Route, names: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
+def _unknown(token: Token, route: Route, names: Collection[str], all_tasks: set[str]) -> Diagnostic:
     if token.kind == INPUT:
         message = f"{token.text} does not name an input of this task, so nothing replaces it"
         hint = suggest(token.name, names, "inputs") or "add the input to the task, which has none"
         return warning("W429", route, message, hint=hint)
     message = f"{token.text} does not name a task of this group, so nothing replaces it"
     elsewhere = "put both tasks into one group: only tasks of the same group have an address for each other"
-    known_elsewhere = token.name in {each.name for each in all_tasks}
-    return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, names, "tasks"))
+    hint = elsewhere if token.name in all_tasks else suggest(token.name, names, "tasks")
+    return warning("W429", route, message, hint=hint)
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -12,7 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.plugin import AT, Diagnostic, Note, Route, SourceMap, Span, did_you_mean, error, listing, warning
+from bayplan.plugin import (
+    AT,
+    Diagnostic,
+    Note,
+    Route,
+    SourceMap,
+    Span,
+    count,
+    did_you_mean,
+    error,
+    limits,
+    listing,
+    warning,
+)
 from bayplan.plugins.osmo import sections
 from bayplan.plugins.osmo.sections import BREAK, Section, Variables, key_place
 from bayplan.plugins.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW_ID, misspelt_tokens
@@ -303,6 +316,11 @@ def explain_failures(
     if kind == "time":
         message = f"the template needs more than {TIME} of processor time, the limit of OSMO"
         return (error("R129", route, message, hint="look for loops over large ranges"),)
+    if kind == "total":
+        most = count(limits().seconds, "second")
+        message = f"the templates of this run need more than {most} of processor time together"
+        hint = "look for loops over large ranges; to raise the limit, set --limit seconds=N"
+        return (error("R129", route, message, hint=hint),)
     if kind in ("memory", "size"):
         message = f"the template needs more than {MEMORY} of memory, the limit of OSMO"
         if kind == "size":

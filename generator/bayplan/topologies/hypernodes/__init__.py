@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.values import cycles
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.manifest import Object
 from bayplan.text.patterns import MOST_STEPS, steps
@@ -223,24 +224,11 @@ def _parents(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
     """M720: no HyperNode contains itself. Reports each cycle once, at its first name."""
-    done: set[str] = set()
-    for start in sorted(tree):
-        way: list[str] = []
-        stack = [(start, 0)]
-        while stack:
-            name, depth = stack.pop()
-            done.update(way[depth:])  # everything below these is complete
-            del way[depth:]
-            if name in way:
-                cycle = way[way.index(name) :]
-                shown = " > ".join([*cycle, name])
-                message = f"HyperNodes contain each other, so Volcano schedules no workload with a topology: {shown}"
-                hint = "remove one of these members"
-                yield error("M720", (*tree[name].route, "spec", "members"), message, hint=hint)
-            elif name in tree and name not in done:
-                way.append(name)
-                stack += [(member.name, depth + 1) for member in tree[name].of(HYPER_NODE)]
-        done.update(way)
+    for cycle in cycles({name: [member.name for member in tree[name].of(HYPER_NODE)] for name in tree}):
+        shown = " > ".join([*cycle, cycle[0]])
+        message = f"HyperNodes contain each other, so Volcano schedules no workload with a topology: {shown}"
+        route = (*tree[cycle[0]].route, "spec", "members")
+        yield error("M720", route, message, hint="remove one of these members")
 
 
 def _below(name: str, tree: Tree) -> Iterator[str]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
+from time import process_time
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -20,12 +21,9 @@ from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import SandboxedEnvironment
 
-from bayplan.plugins.osmo.sandbox import undefined
+from bayplan.plugins.osmo.sandbox import SECONDS, undefined
 
 # The limits of a child after its start: processor time, memory, and no core file.
-
-SECONDS = 0.5
-"""The processor time of one request, in seconds."""
 
 MEMORY = 100 * 2**20
 """Additional bytes after the start of the child (only on Linux, because other systems do not limit address space)."""
@@ -319,9 +317,10 @@ def main() -> None:
 
 def reply(request: dict[str, Any]) -> bytes:
     """The reply to a request, in JSON. One of the failures is a lack of memory."""
-    reserve = bytearray(2**20)
+    reserve, before = bytearray(2**20), process_time()
     try:
-        return json.dumps(TASKS[request["task"]](request)).encode()
+        answer = TASKS[request["task"]](request)
+        return json.dumps({**answer, "seconds": process_time() - before}).encode()
     except MemoryError:
         del reserve
         return _NO_MEMORY

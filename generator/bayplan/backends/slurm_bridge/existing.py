@@ -10,7 +10,7 @@ from bayplan.backends.slurm_bridge.pod_group import POD_GROUP_LABEL, PREFIX, SCH
 from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, missing, of_labels
-from bayplan.kube.objects import text
+from bayplan.kube.objects import number_in, text
 from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
@@ -40,7 +40,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         return missing(found, "PodGroup", called)
     key = f"{PREFIX}partition"
     partition = text(group.data, "metadata", "annotations", key) if group else found.own(key)
-    return Outcome(of_labels(found)._replace(queue=partition))
+    least = number_in(group.data, "spec", "minMember") if group else None
+    return Outcome(of_labels(found)._replace(queue=partition, waits=least or 0))
 
 
 EXISTING = Existing(table("slurm_bridge").existing, place, ask=ask)

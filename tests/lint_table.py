@@ -137,7 +137,7 @@ COMMON = (
     Row(
         "too few pods",
         group("{queue: q, minMember: 3}") + pod("a", metadata=IN_G) + pod("b", metadata=IN_G),
-        ("M708:4",),
+        ("W512:4",),
     ),
     Row("enough pods", group("{queue: q, minMember: 2}") + pod("a", metadata=IN_G) + pod("b", metadata=IN_G), ()),
     Row("a long JobSet", jobset("a-very-long-name-for-a-jobset-that-somebody-typed"), ("M709:6",)),
@@ -379,7 +379,7 @@ KAI = (
         "a Job with a tail",
         group("{queue: q, minMember: 4}")
         + job(4, SKIP, IN_G).replace("  parallelism", "  completions: 10\n  parallelism"),
-        ("M708:10",),
+        ("W512:11",),
     ),
     Row(
         "a Deployment",
@@ -394,7 +394,7 @@ KAI = (
         "a leaf that waits in vain",
         group("{queue: q, minMember: 2, subGroups: [{name: a, minMember: 2}]}")
         + pod(metadata=", annotations: {pod-group-name: g}, labels: {kai.scheduler/subgroup-name: a}"),
-        ("M708:4",),
+        ("W512:4",),
     ),
     Row("a level of nothing", group("{queue: q, topologyConstraint: {requiredTopologyLevel: rack}}"), ("M717:4",)),
     Row("no level", group("{queue: q, topologyConstraint: {topology: hall}}"), ("M717:4",)),

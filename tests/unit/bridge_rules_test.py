@@ -15,7 +15,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from tools.data import parse_all
 
-COVERS = {"M824", "M815", "M767", "M707", "M708", "M828", "M831"}
+COVERS = {"M824", "M815", "M767", "M707", "M828", "M831"}
 EMPTY = ClusterTopology("hall", ())
 JOB = "slurmjob.slinky.slurm.net"
 
@@ -103,7 +103,6 @@ BRIDGE = [
     (GROUPED, "metadata: {labels", f"metadata: {{annotations: {{{JOB}/qos: high}}, labels", "M815"),
     (GROUPED, "kind: JobSet\nmetadata: {", f"kind: JobSet\nmetadata: {{annotations: {{{JOB}/qos: high}}, ", "M815"),
     (GROUPED, "metadata: {name: sleep, ann", "metadata: {name: slep, ann", "M707"),
-    (GROUPED, "minMember: 8", "minMember: 9", "M708"),
 ]
 
 

@@ -23,7 +23,6 @@ from tools.data import parse_all
 
 COVERS = {
     "M707",
-    "M708",
     "M760",
     "M765",
     "M767",
@@ -181,7 +180,6 @@ BROKEN: list[tuple[str, str, Any]] = [
     ("M775", "a missing gang", [note("groups", '["ml/train","ml/other"]')]),
     ("M707", "another namespace", [(("workload", "metadata", "namespace"), "other")]),
     ("M707", "another name", [((*POD, "metadata", "labels", "pod-group.scheduling.sigs.k8s.io"), "trains")]),
-    ("M708", "too few", [(("workload", "spec", "replicatedJobs", 0, "replicas"), 3)]),
     ("M778", "no scheduler", [((*POD, "spec", "schedulerName"), GONE)]),
 ]
 

@@ -20,7 +20,7 @@ from judges import UPSTREAM
 from judges.samples import REMOVE, edited
 from tools.data import parse_all
 
-COVERS = {"M780", "M781", "M782", "M708", "M785", "M788", "M789"}
+COVERS = {"M780", "M781", "M782", "M785", "M788", "M789"}
 NEW = {"kubernetes": "1.37", "jobset": "0.12", "lws": "0.10"}
 TREE = """
 apiVersion: scheduling.k8s.io/v1beta1
@@ -158,9 +158,7 @@ BROKEN: dict[str, tuple[str, int, str, Any]] = {
     "a parent that is not there": ("M782", FIRST, "spec.parentCompositePodGroupName", "trian"),
     "a group above itself": ("M782", ROOT, "spec.parentCompositePodGroupName", "train"),
     "a tree of two Workloads": ("M782", FIRST, "spec.workloadRef.workloadName", "other"),
-    "too few pods": ("M708", JOB, "spec.parallelism", 1),
-    "too few pods in a JobSet": ("M708", JOBSET, "spec.replicatedJobs.0.replicas", 1),
-    "too few groups": ("M708", ROOT, "spec.schedulingPolicy.gang.minGroupCount", 3),
+    "too few groups": ("M782", ROOT, "spec.schedulingPolicy.gang.minGroupCount", 3),
     "two templates of one name": ("M782", WORKLOAD, f"{ROOTS}.0.podGroupTemplates.0.name", "root"),
     "templates of different priority": ("M782", WORKLOAD, f"{ROOTS}.0.priorityClassName", "high"),
     "a composite of nothing": ("M782", WORKLOAD, f"{ROOTS}.0.podGroupTemplates", REMOVE),

@@ -175,11 +175,15 @@ def test_pods_of_a_deployment_are_copies_unless_a_group_names_them(grouped: bool
 
 def test_a_deployment_that_rolls_is_no_gang() -> None:
     """W512 of post-render: its new pods start beside the old ones."""
-    (one,) = kinds(run({"lifecycle": "service", "replicas": 3, "podSets": [ONE]}), "Deployment")
+    rollout = {"surge": 1, "unavailable": 0}
+    found = run({"lifecycle": "service", "replicas": 3, "rollout": rollout, "podSets": [ONE]})
+    (one,) = kinds(found, "Deployment")
     from bayplan.kube.workloads import WORKLOADS
 
-    outcome = WORKLOADS["apps", "Deployment"](Object(("m",), one), ())
-    assert [each.code for each in outcome.diagnostics] == ["W512"]
+    read = WORKLOADS["apps", "Deployment"](Object(("m",), one), ()).value
+    assert read
+    assert read.slots[0].late
+    assert read.slots[0].late.rolls
 
 
 @pytest.mark.parametrize("rendezvous", ["gang", "none"])

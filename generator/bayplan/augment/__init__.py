@@ -15,8 +15,9 @@ from typing import Any
 from bayplan import fabrics, formats, pipeline
 from bayplan.augment import twins
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
-from bayplan.backends import BACKENDS
+from bayplan.backends import BACKENDS, asks
 from bayplan.backends import existing as backends_existing
+from bayplan.checks import gangs
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
@@ -256,8 +257,6 @@ def _all_placed(picked: Iterable[Selected], request: AugmentRequest, cluster: Cl
 def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Augmented]:
     """One workload. Routes into the workflow become routes to the annotation, rule or field that they come from."""
     scheduler, marks = _foreign(selected, request, cluster)
-    if selected.apart and scheduler != "none":  # the default scheduler has no gangs
-        return Outcome(None, selected.apart)
     candidate = candidate_of(selected, cluster)
     outcome = planned(candidate, request, cluster, plans)
     findings = (
@@ -271,6 +270,7 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
     slot_marks, documents = slot_marks_of(candidate, outcome.value)
     every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt, marks)
+    findings += tuple(_never_started(selected, every, documents, scheduler, cluster))
     findings += tuple(privileged_containers(candidate, every, cluster))
     if one := selected.templates.opened_from:
         every, lost = _closed(one, every, _request_route(selected))
@@ -287,6 +287,21 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     if one := selected.templates.opened_from:
         findings = tuple(grove.located(each, {one.route: one}) for each in findings)
     return Outcome(None if has_errors(findings) else whole, findings)
+
+
+def _never_started(
+    selected: Selected, every: Sequence[Injected], documents: Sequence[Manifest], scheduler: str, cluster: Cluster
+) -> Iterator[Diagnostic]:
+    """W512, as for manifests that request the same placement already."""
+    placed = {one.route: one for one in (selected.templates.object, selected.templates.placed)}
+    placed |= {each.object.route: each.object._replace(data=each.data) for each in every}
+    at, slots = selected.templates.placed.route, {each.path for each in selected.templates.slots}
+    made = (Object((*at, number), document) for number, document in enumerate(documents))
+    readers = {name: each for name, each in asks().items() if name in (scheduler, "none")}
+    found = gangs.members((*placed.values(), *made), gangs.Cluster(cluster.topology, cluster.target, readers))
+    after = len(selected.templates.object.route)
+    mine = tuple(each for each in found.members if each.found.route[after:] in slots)
+    yield from gangs.never_started(found._replace(members=mine), placed=True)
 
 
 def _closed(

@@ -9,16 +9,20 @@ plan     pools, levels and the proof, as for a workflow. Claims and names stay t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from bayplan import backends, pipeline
 from bayplan.augment.planning import Cluster, cluster_of, with_own_cards
 from bayplan.backends import BACKENDS
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.checks.gangs import GROUPS_OF_PODS, Member, copies_of, never_started
+from bayplan.checks.gangs import Cluster as Read
+from bayplan.checks.gangs import members as members_of
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import shorten, suggest
 from bayplan.kube import grove, quantity
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, unit_of
+from bayplan.kube.asked import PodsFound, Step, unit_of
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL, POD_SET_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import (
     get,
@@ -31,17 +35,15 @@ from bayplan.kube.objects import (
     named,
     namespace,
     number_in,
-    pod_templates,
     text,
     title,
 )
 from bayplan.kube.pod import APART, EXCLUSIVE, REQUIRED, WHOLE_NODE
-from bayplan.kube.workloads import REFUSED, WORKLOADS
-from bayplan.kube.workloads.parts import autoscalers, related
-from bayplan.model.augment import AugmentRequest, WorkloadTemplates
+from bayplan.kube.workloads import WORKLOADS
+from bayplan.model.augment import AugmentRequest
 from bayplan.model.manifest import Object, Shape, Workload
-from bayplan.model.plan import MOST_GANGS, ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
-from bayplan.model.topology import HOST, ClusterTopology
+from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
+from bayplan.model.topology import HOST, Pool
 from bayplan.model.workflow import GANGS, Gang, Group, Placement, PodSet, Workflow
 from bayplan.pipeline import CheckedTopology, Origins, Planned
 from bayplan.planning.bind import bind
@@ -49,16 +51,6 @@ from bayplan.planning.fit import diagnose
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import default_namespace, select_backend, select_target
 from bayplan.planning.workload_checks import unmet_preferences, unmodelled_constraints
-
-GROUPS_OF_PODS = frozenset({"PodGroup", "CompositePodGroup"})
-
-
-class Member(NamedTuple):
-    """Pods with what they request, and the scheduler that they request it of."""
-
-    found: PodsFound
-    asked: Asked
-    scheduler: str
 
 
 class ReadPlan(NamedTuple):
@@ -92,9 +84,18 @@ def plans(
     if has_errors(found):
         return Outcome(None, found), origins
     cluster = cluster_of(request, topology.value, target.value)
-    members, wrong, objects = _members(request, cluster)
-    whole = request._replace(objects=objects)
-    read = (_planned(each, whole, cluster) for each in _by_workflow(members))
+    readers = backends.asks()
+    every = members_of(
+        request.objects,
+        Read(topology.value, target.value, readers, partial(_pool, cluster=cluster), request.occupied),
+    )
+    wrong = [*dict.fromkeys(every.diagnostics), *never_started(every)]
+    for each in every.patched:
+        from bayplan.manifests.runtime_patches import other_forms  # few TrainJobs need it
+
+        wrong += other_forms(each, target.value)
+    whole = request._replace(objects=every.objects)
+    read = (_planned(each, whole, cluster) for each in _by_workflow(every.members))
     if made := {one.route: one for one in request.objects if grove.is_grove(one)}:
         wrong = [grove.located(each, made) for each in wrong]
         read = (_located(each, made) for each in read)
@@ -118,248 +119,19 @@ def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
             yield error("W645", named(one), f"the manifests have {title(one)} twice", hint=hint, notes=(note,))
 
 
-# The pods, and what they request.
-
-
-def _members(request: AugmentRequest, cluster: Cluster) -> tuple[list[Member], list[Diagnostic], tuple[Object, ...]]:
-    """The pods with what they request, and all objects with those that Grove makes."""
-    pods: list[PodsFound] = []
-    wrong: list[Diagnostic] = []
-    objects, near = list(request.objects), related(request.objects)
-    for one in request.objects:
-        if _is_helper(one):
-            continue
-        if left := _left_out(one, request.occupied):
-            wrong.append(left)
-        elif kind(one) == "Pod" and text(one.data, "spec", "nodeName"):
-            continue  # it counts as an occupant
-        elif (group(one), kind(one)) in WORKLOADS:
-            copies, scaled = _copies(one), _scaled(one, near)
-            read = WORKLOADS[group(one), kind(one)](_one_copy(one) if copies else scaled, near)
-            templates = (None if has_errors(read.diagnostics) else read.value) or _lenient(scaled, near)
-            templates = templates._replace(gangs=copies) if templates and copies else templates
-            if templates and grove.is_grove(one):
-                cliques, groups = grove.made(scaled, request.objects, cluster.topology)
-                pods += (each for clique in cliques for each in _pods(clique, cluster))
-                objects += groups
-                continue
-            wrong += (*_bound(templates),) if templates else read.diagnostics
-            if templates and templates.patched:
-                from bayplan.manifests.runtime_patches import other_forms  # few TrainJobs need it
-
-                wrong += other_forms(templates, cluster.target)
-            pods += _pods(templates, cluster) if templates else ()
-        elif (group(one), kind(one)) in REFUSED or (any(pod_templates(one.data)) and kind(one) != "PodTemplate"):
-            wrong.append(_unreadable(one))
-    merged = list(_merged(pods))
-    if not merged and not has_errors(wrong) and not any(kind(one) in GROUPS_OF_PODS for one in request.objects):
-        message = "the manifests have no pods to plan"
-        wrong.append(error("W641", request.objects[0].route if request.objects else (), message, hint=_HINT))
-    beside = Beside(objects, merged, cluster.topology)
-    members: list[Member] = []
-    readers = backends.asks()
-    for each in merged:
-        scheduler, outcome = next((s, o) for s, reader in readers.items() if (o := reader(each, beside)) is not None)
-        if scheduler == "none" and not _is_default(each.scheduler, cluster.topology):
-            outcome = Outcome(None, (_unclaimed(each),))
-        wrong += outcome.diagnostics
-        asked = outcome.value and (outcome.value._replace(least=1) if _are_copies(each) else outcome.value)
-        members += [Member(each, asked, scheduler)] if asked else []
-    return members, [*wrong, *_without_pods(request.objects, merged)], tuple(objects)
-
-
-def _is_default(scheduler: str, topology: ClusterTopology) -> bool:
-    """Whether a `schedulerName` is that of kube-scheduler, or of a scheduler that extends it."""
-    from bayplan.accelerators.hami_rules import SCHEDULERS
-
-    return scheduler in (*SCHEDULERS, topology.scheduler_name("native", ""))
-
-
-def _unclaimed(found: PodsFound) -> Diagnostic:
-    """W643: pods name a scheduler, but nothing that bayplan reads says what they request of it."""
-    called = found.scheduler
-    message = f'the pods of "{found.name}" name the scheduler "{called}", but neither a PodGroup nor a queue of it'
-    hint = (
-        "add their PodGroup, and name it in the pods; or if it is another name of a scheduler, add it to the topology:"
-    )
-    field = (*found.route, "spec", "schedulerName")
-    at = field if get(found.template, "spec", "schedulerName") else found.route
-    return error("W643", at, message, hint=f"{hint} `schedulers: {{kai: {{schedulerName: {called}}}}}`")
-
-
-def _is_helper(one: Object) -> bool:
-    """Whether it is a Job of bayplan beside the workloads (`cleanup: adopt`), which ends before or runs anywhere."""
-    ours = WORKFLOW_LABEL in mapping(one.data, "metadata", "labels")
-    own = text(one.data, "spec", "template", "spec", "serviceAccountName")
-    return ours and kind(one) == "Job" and own == name(one)
-
-
-FINISHED = ("Succeeded", "Failed")
-APART_FROM_JOBS = {
-    ("apps", "DaemonSet"): ("whose pods run on every node", ""),
-    ("batch", "CronJob"): ("which creates its Jobs later", "to plan a run, write its `jobTemplate` as a Job"),
-}
-"""Kinds without pods to place now: why, and the hint."""
-
-
-def _left_out(one: Object, occupied: Container[str]) -> Diagnostic | None:
-    """W647: an object whose pods need no place, or have one already. `occupied`: nodes whose pods count."""
-    what = f"bayplan does not plan {title(one)}"
-    if (group(one), kind(one)) in APART_FROM_JOBS:
-        why, hint = APART_FROM_JOBS[group(one), kind(one)]
-        return info("W647", (*one.route, "kind"), f"{what}, {why}", hint=hint)
-    if (group(one), kind(one)) != ("", "Pod"):
-        return None
-    if text(one.data, "status", "phase") in FINISHED:
-        return info("W647", (*one.route, "status", "phase"), f"{what}, which has ended")
-    node = text(one.data, "spec", "nodeName")
-    if node and node not in occupied:
-        message = f'{what}, which is on node "{shorten(node)}" already'
-        hint = "pass the output of `kubectl get pods -A -o json` as `--occupied`, so that it counts there"
-        return warning("W647", (*one.route, "spec", "nodeName"), message, hint=hint)
-    return None
-
-
-def _bound(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W515: pods that start on a node without a scheduler."""
-    for slot in templates.slots:
-        if node := text(templates.object.data, *slot.path, "spec", "nodeName"):
-            message = f'the pods of {title(templates.placed)} name node "{shorten(node)}", so no scheduler places them'
-            route = (*templates.object.route, *slot.path, "spec", "nodeName")
-            yield error("W515", route, message, hint="remove `nodeName`, or select the node with `nodeSelector`")
-
-
-_HINT = "add a workload, such as a Job, a JobSet or a LeaderWorkerSet"
-
-
-def _unreadable(one: Object) -> Diagnostic:
-    """W641."""
-    message = f"bayplan does not know which pods {title(one)} creates, so the plan would lack them"
-    return error("W641", (*one.route, "kind"), message, hint="remove it from the manifests to plan, or write its pods")
-
-
-def _lenient(one: Object, beside: Sequence[Object]) -> WorkloadTemplates | None:
-    """A workload whose pods do not wait for each other.
-
-    A JobSet whose replicatedJobs wait for others: each is a gang with its own start. A Deployment or a StatefulSet: its
-    pods start one by one, and all must have room.
-    """
-    from bayplan.kube.workloads import kubernetes, parts
-    from bayplan.model.augment import TemplateSlot
-
-    if kind(one) not in ("JobSet", "Deployment", "StatefulSet") or not name(one):
-        return None
-    own = (parts.slot(one, "worker", TEMPLATE),)
-    slots = tuple(kubernetes.slots(one, kubernetes.SPEC)) if kind(one) == "JobSet" else own
-    sound = tuple(each for each in slots if isinstance(each, TemplateSlot) and each.total)
-    if len(sound) != len(slots):
-        return None
-    copies = sum(each.total for each in sound) if kind(one) == "Deployment" and not _grouped(one) else 1
-    if 1 < copies <= MOST_GANGS:
-        return WorkloadTemplates("deployment", one, (sound[0]._replace(replicas=1),), copies)
-    return WorkloadTemplates(kind(one).lower(), one, sound)
-
-
-TEMPLATE = ("spec", "template")
-GROUP_KEYS = ("pod-group-name", "scheduling.k8s.io/group-name", "pod-group.scheduling.sigs.k8s.io")
-"""Annotations and labels by which pods name a PodGroup of KAI, Volcano or Koordinator."""
-
-
-def _grouped(one: Object) -> bool:
-    """Whether the pods of a Deployment name a group. Otherwise each is scheduled by itself."""
-    marks = [mapping(one.data, *TEMPLATE, "metadata", word) for word in ("labels", "annotations")]
-    return any(key in each for each in marks for key in GROUP_KEYS) or bool(
-        get(one.data, *TEMPLATE, "spec", "schedulingGroup") or get(one.data, *TEMPLATE, "spec", "workloadRef")
-    )
-
-
-def _scaled(one: Object, objects: Sequence[Object]) -> Object:
-    """The workload with the fewest copies that its autoscaler keeps, if it states no number of them."""
-    if get(one.data, "spec", "replicas") is not None:
-        return one
-    least = next((get(each.data, "spec", "minReplicas") or 1 for each in autoscalers(one, objects)), None)
-    return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "replicas": least}}) if least else one
-
-
-def _copies(one: Object) -> int:
-    """How many copies of a gang a Job of bayplan makes, each of which fails by itself; 0 of another object."""
-    ours = kind(one) == "Job" and GANG_LABEL in mapping(one.data, "metadata", "labels")
-    apart = get(one.data, "spec", "backoffLimitPerIndex") is not None
-    return (number_in(one.data, "spec", "completions") or 0) if ours and apart else 0
-
-
-def _are_copies(found: PodsFound) -> bool:
-    """Whether the pods of a Job in a JobSet of bayplan are copies of a gang, of which one is enough to start."""
-    path = found.route[len(found.workload.route) : -1]
-    ours = kind(found.workload) == "JobSet" and GANG_LABEL in mapping(found.workload.data, "metadata", "labels")
-    return ours and get(found.workload.data, *path, "backoffLimitPerIndex") is not None
-
-
-def _one_copy(one: Object) -> Object:
-    """The Job with the pod of one copy."""
-    return one._replace(data={**one.data, "spec": {**mapping(one.data, "spec"), "parallelism": 1, "completions": 1}})
-
-
 def _at_once(members: Sequence[Member], objects: Sequence[Object]) -> int | None:
     """How many copies run at the same time, if one Job makes them and limits them."""
     made = next((one for one in objects if one.route == members[0].found.workload.route), None)
-    most = number_in(made.data, "spec", "parallelism") if made and _copies(made) else None
-    return most if made and most and most < _copies(made) else None
+    most = number_in(made.data, "spec", "parallelism") if made and copies_of(made) else None
+    return most if made and most and most < copies_of(made) else None
 
 
-def _pods(templates: WorkloadTemplates, cluster: Cluster) -> Iterator[PodsFound]:
-    """The podSet instances of a workload; if several gangs have the same templates, those of each gang."""
-    for number in range(templates.gangs):
-        for slot in templates.slots:
-            template = mapping(templates.object.data, *slot.path)
-            labels = mapping(template, "metadata", "labels")
-            own = "-".join(filter(None, (str(labels.get(GROUP_LABEL, "")), str(labels.get(POD_SET_LABEL, "")))))
-            called = own if POD_SET_LABEL in labels else slot.name
-            if templates.gangs > 1:
-                base = labels.get(GANG_LABEL) if _copies(templates.placed) else name(templates.placed)
-                labelled = {**labels, GANG_LABEL: f"{base}-{number}"}
-                template = {**template, "metadata": {**mapping(template, "metadata"), "labels": labelled}}
-            spec = mapping(template, "spec")
-            pods = with_own_cards(PodSet(called), spec, namespace(templates.placed), cluster)
-            pool = _pool(pods, cluster.topology)
-            size = slot.replicas if slot.copies > 1 else 0
-            route = (*templates.object.route, *slot.path)
-            yield PodsFound(called, slot.total, template, templates.placed, route, pool, size)
-
-
-def _pool(pods: PodSet, topology: ClusterTopology) -> Any:
+def _pool(found: PodsFound, cluster: Cluster) -> Pool | None:
     """The pool that pods select, or the first with their accelerator."""
+    topology = cluster.topology
+    pods = with_own_cards(PodSet(""), mapping(found.template, "spec"), namespace(found.workload), cluster)
     fitting = (pool for pool in topology.pools if bool(pool.node.accelerator) == bool(pods.accelerator))
     return topology.pool(pods.pool) if pods.pool else next(fitting, topology.pools[0] if topology.pools else None)
-
-
-def _merged(pods: Iterable[PodsFound]) -> Iterator[PodsFound]:
-    """The pods, with bare Pods of one podSet instance as one."""
-    bare: dict[tuple[str, str, str], PodsFound] = {}
-    for each in pods:
-        gang = each.label(GANG_LABEL)
-        if kind(each.workload) != "Pod" or not (gang and each.label(POD_SET_LABEL)):
-            yield each
-            continue
-        key = namespace(each.workload), gang, each.name
-        bare[key] = each._replace(replicas=each.replicas + (bare[key].replicas if key in bare else 0))
-    yield from bare.values()
-
-
-def _without_pods(objects: Sequence[Object], pods: Sequence[PodsFound]) -> Iterator[Diagnostic]:
-    """W642: PodGroups whose pods are not in the manifests."""
-    texts = {str(value) for each in pods for value in _values(each.template)}
-    parents = {text(one.data, "spec", "parentCompositePodGroupName") for one in objects}
-    for one in objects:
-        if kind(one) in GROUPS_OF_PODS and name(one) not in texts and name(one) not in parents:
-            message = f"no pods in the manifests name {title(one)}, so bayplan does not know what it needs"
-            yield error("W642", (*one.route, "metadata", "name"), message, hint="add the workload of the pods")
-
-
-def _values(template: Mapping[str, Any]) -> Iterator[Any]:
-    for word in ("labels", "annotations"):
-        yield from mapping(template, "metadata", word).values()
-    yield get(template, "spec", "schedulingGroup", "podGroupName")
 
 
 # Members -> Workflows: a tree of units for each gang, in which alike units are replicas of one group.
@@ -822,7 +594,7 @@ def _workloads(flow: Flow, plan: Plan) -> Iterator[Workload]:
             what = _kind(each.found.workload)
             family = what in ("pods", "job") and each.found.label(GANG_LABEL)
             made = text(each.found.workload.data, "metadata", "labels", GANG_LABEL)
-            base = made if _copies(each.found.workload) else called
+            base = made if copies_of(each.found.workload) else called
             key = what, base if family else name(each.found.workload)
             owned.setdefault(key, {})[called] = gangs[called]
     for (what, called), own in owned.items():

@@ -141,9 +141,10 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
         return finish(args, batches)
     request = needed.request._replace(objects=tuple(stream.objects(read)))
     augmented, origins = augment(request)
-    diagnostics, sources = stream.located(read, augmented.diagnostics)
+    doubled = stream.doubled(read, augmented.value) if augmented.value else ()
+    diagnostics, sources = stream.located(read, (*doubled, *augmented.diagnostics))
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
-    if augmented.value is None:
+    if augmented.value is None or doubled:
         return finish(args, batches)
     changes, added, plans, removed = augmented.value
     pieces = stream.written(read, augmented.value) if changes or added or removed else (raw,)
@@ -164,11 +165,12 @@ def _needs_namespace(data: Mapping[str, Any]) -> bool:
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     """Whether placing needs objects of a kind."""
     from bayplan.kube.objects import items, text
-    from bayplan.kube.workloads import REFUSED, WORKLOADS
+    from bayplan.kube.workloads import OTHERS, REFUSED, WORKLOADS
 
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
     named = {text(rule, "match", "kind") for rule in rules}
-    return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
+    other = () if all(each.isalnum() for each in named) else OTHERS
+    return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named, *other}).__contains__
 
 
 # post-render keeps its report in a file, because Helm 4 does not show it (internal/plugin, `runPostrenderer`).

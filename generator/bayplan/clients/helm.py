@@ -19,7 +19,7 @@ from bayplan.kube.objects import flattened, get, put, text, without_annotations,
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
-from bayplan.text.document import Document, SourceMap, Span, read
+from bayplan.text.document import Document, SourceMap, Span, load, read
 from bayplan.text.source import text_of
 
 FILE = "postrenderer.helm.sh/postrender-filename"
@@ -45,11 +45,15 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Stream(NamedTuple):
-    """A stream in pieces, and its parsed documents: number of the piece -> data."""
+    """A stream in pieces, and its parsed documents: number of the piece -> data.
+
+    `doubled`: R110 of documents with a key twice, which hold the last value.
+    """
 
     name: str
     pieces: tuple[bytes, ...]
     documents: Mapping[int, Any]
+    doubled: tuple[Diagnostic, ...] = ()
 
 
 def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream, tuple[Diagnostic, ...]]:
@@ -63,7 +67,19 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     for number in numbers:
         documents[number], diagnostics = _read_one(name, pieces[number], number)
         reported += diagnostics
-    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(reported)
+    kept = {key: data for key, data in documents.items() if data is not None}
+    doubled = tuple(each for each in reported if each.code == DOUBLED and number_of(each.route) in kept)
+    return Stream(name, pieces, kept, doubled), tuple(each for each in reported if each not in doubled)
+
+
+DOUBLED = "R110"
+"""The code of a key that a mapping has twice."""
+
+
+def doubled(stream: Stream, augmented: Augmented) -> tuple[Diagnostic, ...]:
+    """R110 of the documents that bayplan would change. Others pass as they are."""
+    changed = {number_of(each.route) for each in augmented.changes} | {number_of(each) for each in augmented.removed}
+    return tuple(each for each in stream.doubled if number_of(each.route) in changed)
 
 
 def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> Outcome[dict[int, Any]]:
@@ -102,6 +118,9 @@ _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
     """The data of a piece, or None. R107: it has several documents, which Helm takes for one."""
     documents = read(name, piece, subject(number), own=False)
+    if documents.value is None and MARK not in piece and {each.code for each in documents.diagnostics} == {DOUBLED}:
+        trees = load(text_of(piece), subject(number), DOUBLED).value or []
+        return (trees[0] if len(trees) == 1 else None), documents.diagnostics
     if documents.value is None:
         return None, tuple(each for each in documents.diagnostics if each.code != "R106")
     if len(documents.value) > 1:

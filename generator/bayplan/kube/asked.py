@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.core.diagnostics import Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.phrases import count
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
-from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text
+from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
+from bayplan.model.augment import Late
 from bayplan.model.manifest import Object
+from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 
 
@@ -16,7 +19,9 @@ class PodsFound(NamedTuple):
     """Identical pods of a workload. `pool`: the one that they probably run in.
 
     `name`: of their podSet instance, by the labels of bayplan or, without them, of the pod template.
-    `route`: that of the pod template. `size`: pods of each of the alike sets that the controller makes.
+    `route`: that of the pod template. `size`: pods of each of the alike sets that the controller makes. `slot`: the
+    name of the pod template. `made`: the scheduler for which a controller makes their PodGroup. `late`: why they do not
+    all start together.
     """
 
     name: str
@@ -26,6 +31,9 @@ class PodsFound(NamedTuple):
     route: Route
     pool: Pool | None = None
     size: int = 0
+    slot: str = ""
+    made: str = ""
+    late: Late | None = None
 
     def label(self, key: str) -> str:
         """A label of the pods; empty if they have none."""
@@ -64,6 +72,10 @@ class Asked(NamedTuple):
     """What pods request of their scheduler. `way`: the units around them, the gang first, which has no name.
 
     `gang`: the name of the gang; `route`: the place of the request; `least`: how many of the pods must start.
+
+    What must exist before the scheduler starts one of them: `waits` pods of their `unit` (0: they have no gang; None:
+    all), in `units` units of the gang (0: all). `alive`: pods that ended do not count. `stated`: the manifests have the
+    number, at `field`.
     """
 
     gang: str
@@ -71,28 +83,48 @@ class Asked(NamedTuple):
     way: tuple[Step, ...] = (Step(),)
     least: int | None = None
     queue: str = ""
+    waits: int | None = None
+    unit: str = ""
+    units: int = 0
+    alive: bool = False
+    stated: bool = False
+    field: Route = ()
 
 
 class Beside(NamedTuple):
-    """All objects of a run, the pods in them, and the cluster."""
+    """All objects of a run, the pods in them, and the cluster. `kinds`: the objects by API group, kind and name."""
 
     objects: Sequence[Object]
     pods: Sequence[PodsFound]
     topology: ClusterTopology
+    target: Target
+    kinds: Mapping[tuple[str, str, str], Sequence[Object]]
+    known: dict[Any, dict[Any, list[PodsFound]]]
 
     def find(self, api: str, what: str, found: PodsFound, called: str) -> Object | None:
         """The object of a name in the namespace of pods."""
-        named = (one for one in self.objects if (group(one), kind(one), name(one)) == (api, what, called))
-        where = namespace(found.workload)
+        where, named = namespace(found.workload), self.kinds.get((api, what, called), ())
         return next((one for one in named if not where or namespace(one) in ("", where)), None)
 
     def sharing(self, found: PodsFound, same: Callable[[PodsFound], object]) -> list[PodsFound]:
         """The pods of the namespace with the same property."""
-        return [
-            each
-            for each in self.pods
-            if same(each) == same(found) and namespace(each.workload) == namespace(found.workload)
-        ]
+        return self.having(same, same(found), namespace(found.workload))
+
+    def having(self, what: Callable[[PodsFound], object], value: object, where: str) -> list[PodsFound]:
+        """The pods of a namespace with a property."""
+        if what not in self.known:
+            groups = self.known.setdefault(what, {})
+            for each in self.pods:
+                groups.setdefault((namespace(each.workload), what(each)), []).append(each)
+        return self.known[what].get((where, value), [])
+
+
+def beside(objects: Sequence[Object], pods: Sequence[PodsFound], topology: ClusterTopology, target: Target) -> Beside:
+    """All objects of a run, which it finds by their names."""
+    kinds: dict[tuple[str, str, str], list[Object]] = {}
+    for one in objects:
+        kinds.setdefault((group(one), kind(one), name(one)), []).append(one)
+    return Beside(objects, pods, topology, target, kinds, {})
 
 
 NO_LEVELS: Mapping[str, str] = {}
@@ -105,6 +137,15 @@ def missing(found: PodsFound, what: str, called: str) -> Outcome[Asked]:
     """W643: the object that pods name is not there."""
     message = f'the pods of "{found.name}" name the {what} "{called}", which is not in the manifests'
     return Outcome(None, (error("W643", found.route, message, hint=f"add the {what} to the manifests"),))
+
+
+def unmet(
+    group: Object, part: str, wanted: int, field: Route, there: Sequence[tuple[str, int]], called: str, hint: str
+) -> Iterator[Diagnostic]:
+    """W642: a part of a group that has no pods at all. `there`: the parts that pods name, and how many do."""
+    if wanted and not sum(number for name, number in there if name == called):
+        message = f"{title(group)} waits for {count(wanted, 'pod')} of the {part}, but no pod in the manifests names it"
+        yield error("W642", (*group.route, *field), message, hint=hint)
 
 
 def minimum_of_only(found: PodsFound, least: int, together: Sequence[PodsFound]) -> int | None:
@@ -122,7 +163,7 @@ def of_labels(
         names.append(inner)
     names += filter(None, [found.label(GROUP_LABEL)])
     way = tuple(Step(each, required.get(each, ""), preferred.get(each, "")) for each in names)
-    return Asked(found.label(GANG_LABEL) or name(found.workload), found.workload.route, way)
+    return Asked(found.label(GANG_LABEL) or name(found.workload), found.workload.route, way, waits=0)
 
 
 def single(found: PodsFound, scheduler: str, queue: str) -> Outcome[Asked] | None:

@@ -122,6 +122,10 @@ def _injected(
     return Injected(one, data, tuple(conflicts), tuple(replaced))
 
 
+API_DEFAULTS: Mapping[str | int, str] = {"schedulerName": "default-scheduler"}
+"""Fields with the value that the API server gives them if they are missing (PodSpec, Kubernetes 1.37)."""
+
+
 def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | None]:
     """The existing value at the place, and a value of another type that blocks it and would be lost."""
     for length, key in enumerate(requirement.path):
@@ -131,6 +135,8 @@ def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | Non
             free = isinstance(requirement.value, Absent)
             return None, None if free else Conflict(requirement.path[:length], data, {key: requirement.value})
         data = get(data, key)
+    if not isinstance(requirement.value, Absent) and API_DEFAULTS.get(requirement.path[-1]) == data:
+        return None, None
     lost = data is not None and not isinstance(requirement.value, Absent) and not _same_type(data, requirement.value)
     return data, Conflict(requirement.path, data, requirement.value) if lost else None
 

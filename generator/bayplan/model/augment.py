@@ -13,6 +13,24 @@ from bayplan.text.document import Document
 Path = tuple[str | int, ...]
 
 
+class Late(NamedTuple):
+    """Why pods of a template do not all exist before any of them runs, where, and what to do.
+
+    `after`: the slots that must run first; with `some`, one of them is enough. `first`: how many of the pods do not
+    wait for the others; None: all. `last`: how many exist after all others have ended, if fewer than at first. `rolls`:
+    only a new version starts pods beside the old ones.
+    """
+
+    route: Route
+    what: str
+    hint: str
+    after: tuple[str, ...] = ()
+    some: bool = False
+    first: int | None = None
+    last: int | None = None
+    rolls: bool = False
+
+
 class TemplateSlot(NamedTuple):
     """One pod template of a workload: a podSet whose pods its controller creates.
 
@@ -31,6 +49,7 @@ class TemplateSlot(NamedTuple):
     numbered: bool = True
     group: str = ""  # the scaling group of a PodCliqueSet whose replicas the copies are
     least: int | None = None  # how many of the replicas must start, if the workload says so
+    late: Late | None = None  # if they do not all start together
 
     @property
     def total(self) -> int:
@@ -52,6 +71,7 @@ class WorkloadTemplates(NamedTuple):
     gang_label: str = ""
     queue: str = ""  # if its kind has a field for it
     patched: bool = False  # whether the marks go into patches of a TrainJob, because its runtime is not its own
+    made: str = ""  # the scheduler for which its controller makes a PodGroup
     left_out: int = 0  # pod templates that the policy leaves out of the gang
     opened_from: Object | None = None  # the object of Grove itself, if `object` is the opened one
     workload: Object | None = None  # what bayplan places, if `object` only has its pod templates (a TrainJob's runtime)

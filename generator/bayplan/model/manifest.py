@@ -74,11 +74,15 @@ class Lowered(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """One workload to write (or, for kinds of many objects, one family of them): its kind and its gangs."""
+    """One workload to write (or, for kinds of many objects, one family of them): its kind and its gangs.
+
+    `in_order`: whether its controller makes some of the pods only after others run.
+    """
 
     kind: str
     name: str
     gangs: tuple[GangPlan, ...]
+    in_order: bool = False
 
 
 class Shape(NamedTuple):

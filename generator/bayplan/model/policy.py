@@ -13,6 +13,7 @@ RULES: Route = ("policy", "spec", "rules")
 class Match(NamedTuple):
     """The workloads of a rule: patterns with `*`, `?` and `[abc]`, and labels that they must have."""
 
+    api_version: str = "*"
     kind: str = "*"
     name: str = "*"
     namespace: str = "*"
@@ -22,7 +23,8 @@ class Match(NamedTuple):
 class GangRule(NamedTuple):
     """Fields for the whole workload. They have the same meaning as in a Workflow.
 
-    `leave_out`: patterns of podSets that are not in the gang.
+    `replicas`: `apart` if each pod of a Deployment is a gang of its own. `leave_out`: patterns of podSets that are not
+    in the gang.
     """
 
     scheduler: str = ""
@@ -31,6 +33,7 @@ class GangRule(NamedTuple):
     fabric: str = ""
     placement: Placement | None = None
     compute_domain: str = ""
+    replicas: str = ""
     leave_out: tuple[str, ...] = ()
 
 

@@ -95,9 +95,9 @@ def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind with all gangs of the plan. P523: groups of one template with different sizes."""
     gangs = tuple(fold(gang, templates.kind in OF_GROVE) for gang in plan.gangs)
     wrong = tuple(_uneven(gangs[0], templates))
-    return Outcome(
-        None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), existing=True), wrong
-    )
+    waits = any(slot.late and (slot.late.after or slot.late.first) for slot in templates.slots)
+    whole = Workload(templates.kind, plan.workflow.name, gangs, in_order=waits)
+    return Outcome(None if wrong else Shape((whole,), existing=True), wrong)
 
 
 def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:
@@ -115,7 +115,7 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     kind = templates.kind
     called = text(templates.placed.data, "metadata", "name") or gang.name
     subject = f'{kind} "{called}"' if templates.object.data else title(gang, gang.root)  # that of others, or ours
-    if kind == SINGLE and not templates.object.data:
+    if kind == SINGLE and serves(gang.gang):
         yield Need(f"place-{SINGLE_PODS}", 1, gang.route, subject=subject)
         return
     placed = SOLE if kind == SINGLE and templates.slots[0].total == 1 else kind

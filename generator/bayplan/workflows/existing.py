@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import listing, single_line
 from bayplan.kube import grove, workloads
+from bayplan.kube.kinds import SINGLE
 from bayplan.kube.life_cycle import waiting_tool
 from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
-from bayplan.kube.workloads.parts import APART, related
+from bayplan.kube.workloads.parts import related
+from bayplan.kube.workloads.training import GROUPED
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
@@ -33,15 +35,13 @@ class Selected(NamedTuple):
     """A workload to place, as a Workflow with one gang.
 
     `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: the placement may replace existing fields of the workload. `apart`: errors for schedulers of gangs. `rule`:
-    the index of its policy rule.
+    `adopt`: the placement may replace existing fields of the workload. `rule`: the index of its policy rule.
     """
 
     templates: WorkloadTemplates
     workflow: Workflow
     origins: Mapping[Route, Route]
     adopt: bool = False
-    apart: tuple[Diagnostic, ...] = ()
     rule: int | None = None
 
 
@@ -57,11 +57,19 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Se
     """The workflow. A942: a group without podSets, or two groups with the same name."""
     if templates.kind in OF_GROVE:
         return _build_cliques(templates, request)
+    if (asked := request.fields.get("replicas")) and asked.value == "apart":
+        if templates.kind != SINGLE or request.groups:
+            message = (
+                f"only the pods of a Deployment without groups can be apart, and not those of {title(templates.placed)}"
+            )
+            return Outcome(None, (error("A942", asked.route, message, hint="remove `replicas`"),))
+        slot = templates.slots[0]
+        templates = templates._replace(slots=(slot._replace(replicas=1, late=None),), gangs=slot.total)
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
         return Outcome(None, wrong)
     values = {key: each.value for key, each in request.fields.items()}
-    fabric = values.pop("fabric", "")
+    fabric, apart = values.pop("fabric", ""), values.pop("replicas", "") == "apart"
     whole = {key: values[key] for key in ("placement", "compute_domain", "pool") if key in values}
     inside = {"groups": tuple(each.group._replace(pod_sets=_pod_sets(templates, each.slots, fabric)) for each in parts)}
     gang = Gang(
@@ -69,6 +77,7 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Se
         workload=templates.kind,
         replicas=templates.gangs,
         at_once=templates.gangs,
+        lifecycle="service" if apart else "job",
         rendezvous="none",
         **whole,
         **(inside if parts else {"pod_sets": _pod_sets(templates, templates.slots, fabric)}),
@@ -238,7 +247,11 @@ def select(
             selected += [outcome.value] if outcome.value else []
         elif (group(one), kind(one)) in workloads.WORKLOADS:
             reported += requests.misplaced(one)
-    reported += requests.findings(policy, matches, shared) if policy else ()
+    reported += (
+        (*requests.findings(policy, matches, shared), *requests.passed_over(index, objects, namespace))
+        if policy
+        else ()
+    )
     return Outcome(None if has_errors(reported) else tuple(selected), tuple(map(single_line, reported)))
 
 
@@ -247,17 +260,26 @@ def _selected(
 ) -> Outcome[Selected]:
     annotations, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
     templates = workloads.read(one, beside)
-    apart = tuple(each for each in templates.diagnostics if each.code == APART)
-    reported = (*annotations.diagnostics, *early, *(each for each in templates.diagnostics if each.code != APART))
+    made = _made(templates.value) if templates.value else ()
+    reported = (*annotations.diagnostics, *early, *templates.diagnostics, *made)
     if has_errors(reported) or annotations.value is None or templates.value is None or templates.value.idle:
-        return Outcome(None, (*reported, *apart))
+        return Outcome(None, reported)
     left = without_left_out(templates.value, policy, rule, annotations.value)
     if left.value is None:
         return Outcome(None, (*reported, *left.diagnostics))
     request = placement_request(left.value, policy, rule, annotations.value)
     built = build(left.value, request.value) if request.value else Outcome[Selected](None)
-    selected = built.value._replace(apart=apart, rule=rule) if built.value else None
+    selected = built.value._replace(rule=rule) if built.value else None
     return Outcome(selected, (*reported, *request.diagnostics, *built.diagnostics))
+
+
+def _made(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
+    """W510: a second PodGroup."""
+    if templates.made:
+        message = f"{title(templates.object)} creates its own PodGroup for {title(templates.placed)}, "
+        message += "and a pod belongs to only one gang"
+        hint = "remove `podGroupPolicy`, or remove the placement"
+        yield error("W510", (*templates.object.route, *GROUPED), message, hint=hint)
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:

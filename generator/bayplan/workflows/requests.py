@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, info
 from bayplan.core.phrases import count, did_you_mean, listing, shorten
-from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text, title
 from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import BY_NAME, WORKLOADS
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
@@ -30,6 +30,7 @@ OWN_ANNOTATIONS = frozenset(
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
+REPLICAS = ("together", "apart")
 DOMAINS = ("auto", "group", "gang", "never")
 MAX_GROUP_SIZE = 1_000_000
 
@@ -108,10 +109,13 @@ def _size(value: str) -> int:
     return int(value)
 
 
-def _domain(value: str) -> str:
-    if value not in DOMAINS:
-        raise InvalidValueError(f'"{shorten(value)}" is not a valid compute-domain', f"use {listing(DOMAINS)}")
-    return value
+def _word(words: Sequence[str], what: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in words:
+            raise InvalidValueError(f'"{shorten(value)}" is not a valid {what}', f"use {listing(words)}")
+        return value
+
+    return check
 
 
 def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
@@ -135,12 +139,13 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
     "placement": _placement,
     "group-size": _size,
     "group-placement": _placement,
-    "compute-domain": _domain,
+    "compute-domain": _word(DOMAINS, "compute-domain"),
     "pool": _matching(NAME, "pool name"),
     "fabric": _matching(NAME, "fabric name"),
     "scheduler": _matching(NAME, "scheduler name"),
     "queue": _matching(DOTTED, "queue name"),
     "leave-out": _patterns,
+    "replicas": _word(REPLICAS, "number of gangs"),
 }
 """Name after the prefix -> the parser of its value."""
 
@@ -321,7 +326,15 @@ def matches(rule: Rule, one: Object, where: str) -> bool:
     """Whether a rule matches an object. Patterns match only kinds that bayplan reads; other kinds need their name."""
     match = rule.match
     key = group(one), kind(one)
-    if match.kind != key[1] and (key not in WORKLOADS or key in BY_NAME or not _fits(key[1], match.kind)):
+    if match.kind != key[1] and (key not in WORKLOADS or key in BY_NAME):
+        return False
+    return covers(rule, one, where)
+
+
+def covers(rule: Rule, one: Object, where: str) -> bool:
+    """Whether the patterns of a rule fit an object of any kind."""
+    match = rule.match
+    if not (_fits(kind(one), match.kind) and _fits(text(one.data, "apiVersion"), match.api_version)):
         return False
     if not (_fits(name(one), match.name) and _fits(namespace(one) or where, match.namespace)):
         return False
@@ -329,9 +342,37 @@ def matches(rule: Rule, one: Object, where: str) -> bool:
     return all(labels.get(key) == value for key, value in match.labels.items())
 
 
-def _fits(text: str, pattern: str) -> bool:
+def _fits(value: str, pattern: str) -> bool:
     """Whether a string matches a pattern. Most patterns are plain strings or `*`."""
-    return pattern == "*" or text == pattern or fnmatchcase(text, pattern)
+    return pattern == "*" or value == pattern or fnmatchcase(value, pattern)
+
+
+def _devices_inside(data: Any) -> bool:
+    """Whether something in an object requests devices: a resource of a vendor, or a claim."""
+    if isinstance(data, Mapping):
+        amounts = (mapping(data, "resources", key) for key in ("limits", "requests"))
+        named = any("/" in str(key) for each in amounts for key in each)
+        return named or bool(data.get("resourceClaims")) or any(map(_devices_inside, data.values()))
+    return isinstance(data, list) and any(map(_devices_inside, data))
+
+
+TEMPLATES_ALONE = ("TrainingRuntime", "ClusterTrainingRuntime", "PodTemplate")
+"""Kinds with pod templates that create no pods."""
+
+
+def passed_over(rules: Rules, objects: Sequence[Object], where: str) -> Iterator[Diagnostic]:
+    """W500 for each rule whose patterns fit objects with devices that it does not place: which, and why."""
+    for index in rules.others:
+        rule = rules.policy.rules[index]
+        left = [one for one in objects if covers(rule, one, where) and not matches(rule, one, where)]
+        left = [one for one in left if kind(one) not in TEMPLATES_ALONE and _devices_inside(get(one.data, "spec"))]
+        if left:
+            names = ", ".join([*map(title, left[:5]), *(["..."] if left[5:] else [])])
+            message = (
+                f"rule {index + 1} covers {count(len(left), 'object')} with devices that bayplan leaves as they are"
+            )
+            hint = "write a rule with `kind: Deployment` to place Deployments; bayplan does not place the other kinds"
+            yield info("W500", (*RULES, index, "match"), f"{message}: {names}", hint=hint)
 
 
 def findings(

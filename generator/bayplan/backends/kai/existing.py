@@ -7,17 +7,18 @@ Read from KAI v0.15.3 to v0.17.0, pkg/podgrouper/podgrouper/plugins: jobset, lea
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.backends.table import table
-from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing
+from bayplan.core.diagnostics import Diagnostic, Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing, unmet
 from bayplan.kube.kinds import instances
-from bayplan.kube.objects import items, mapping, non_empty, number_in, text
+from bayplan.kube.objects import items, kind, mapping, non_empty, number_in, text
 from bayplan.model.existing import Existing, single_pods, without_group
-from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
+from bayplan.model.manifest import Absent, Lowered, Marks, Meta, Object, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.model.workflow import OF_GROVE, varies
@@ -50,7 +51,8 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
         return place_cliques(plan, workload, target)
     if single_pods(shape):
         return without_group(plan, _of_single_pods(plan, plan.gangs[0], target))
-    one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang)
+    made = workload.in_order and workload.kind in ("lws", "jobset")  # only the podgrouper knows what comes first
+    one = len(workload.gangs) == 1 and not varies(workload.gangs[0].gang) and not made
     if one and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
     marks = {(gang.name, pods.name): _marks(plan, gang, pods, workload, target) for gang, pods in instances(workload)}
@@ -138,7 +140,7 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     called = found.annotation(POD_GROUP)
     if not called:
         mine = found.scheduler == beside.topology.scheduler_name("kai", pod_group.SCHEDULER)
-        return Outcome(_of_annotations(found)) if mine else None
+        return Outcome(_of_annotations(found, beside.target)) if mine else None
     group = beside.find("scheduling.run.ai", "PodGroup", found, called)
     if group is None:
         return missing(found, "PodGroup", called)
@@ -155,12 +157,40 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         if not (name == leaf and leaf == found.name and len(subgroups) > 1):  # a podSet, not a unit
             way.insert(0, _step(name, above, number_in(around, "minSubGroup") or 0))
         name, above = parent, around
-    together = beside.sharing(found, lambda each: (each.annotation(POD_GROUP), each.label(SUBGROUP)))
+    together = beside.sharing(found, _leaf)
     least = number_in(mapping(subgroups, leaf) or spec, "minMember")
     queue = text(spec, "queue")
     kept = [each for each in way if not _only_counts(each, way)]
     minimum = None if least is None else minimum_of_only(found, least, together)
-    return Outcome(Asked(called, group.route, (_step("", spec, 0), *kept), minimum, queue))
+    some = any(each.least for each in way) or number_in(spec, "minSubGroup") is not None
+    whole = (_step("", spec, 0), *kept)
+    at = next((n for n, each in enumerate(items(spec, "subGroups")) if text(each, "name") == leaf), None)
+    field = (*group.route, "spec", *(() if at is None else ("subGroups", at)), "minMember")
+    asked = Asked(
+        called, group.route, whole, minimum, queue, least or 1, unit=leaf, units=1 if some else 0, field=field
+    )
+    empty = () if some or kind(found.workload).lower() in OF_GROVE else _leaves(group, beside.sharing(found, _group))
+    return Outcome(asked._replace(alive=True, stated=True), tuple(empty))
+
+
+def _leaves(group: Object, pods: Sequence[PodsFound]) -> Iterator[Diagnostic]:
+    """W642: a subgroup for pods that has none."""
+    subgroups = items(group.data, "spec", "subGroups")
+    parents, named = {text(each, "parent") for each in subgroups}, [(p.label(SUBGROUP), p.replicas) for p in pods]
+    hint = f"set the label `{SUBGROUP}` on its pods, or remove the subgroup"
+    for number, each in enumerate(subgroups):
+        called, least = text(each, "name"), number_in(each, "minMember") or 0
+        if called not in parents:
+            field = ("spec", "subGroups", number, "minMember")
+            yield from unmet(group, f'subgroup "{called}"', least, field, named, called, hint)
+
+
+def _group(found: PodsFound) -> str:
+    return found.annotation(POD_GROUP)
+
+
+def _leaf(found: PodsFound) -> tuple[str, str]:
+    return found.annotation(POD_GROUP), found.label(SUBGROUP)
 
 
 def _step(name: str, part: Any, least: int) -> Step:
@@ -176,7 +206,7 @@ def _only_counts(step: Step, way: list[Step]) -> bool:
     return bool(inside) and not (step.required or step.preferred) and inside[0].removeprefix(f"{step.name}-").isdigit()
 
 
-def _of_annotations(found: PodsFound) -> Asked:
+def _of_annotations(found: PodsFound, target: Target) -> Asked:
     """One gang of the workload, and its segments."""
     segments = [
         Step("", found.own(SEGMENT_REQUIRED), found.own(SEGMENT_PREFERRED), size)
@@ -184,7 +214,37 @@ def _of_annotations(found: PodsFound) -> Asked:
     ]
     whole = Step("", found.own(REQUIRED), found.own(PREFERRED))
     name = text(found.workload.data, "metadata", "name")
-    return Asked(name, found.workload.route, (whole, *segments), queue=found.own(QUEUE))
+    asked = Asked(name, found.workload.route, (whole, *segments), queue=found.own(QUEUE), alive=True)
+    return _counted(asked, found, target)
+
+
+def _counted(asked: Asked, found: PodsFound, target: Target) -> Asked:
+    """With how many pods the podgrouper lets the gang start (KAI 0.17, pkg/podgrouper/podgrouper/plugins).
+
+    Pods that ended do not count (pkg/scheduler/api/podgroup_info/subgroup_info/podset.go `IsReadyForScheduling`).
+    `job`: 1, or the annotation. `jobset`: since 0.16 all replicatedJobs with their `parallelism`, or one if they start
+    in order; in 0.15 one pod; before, a PodGroup each. `leaderworkerset`: all pods of a group, or at first only the
+    leader that workers wait for. `kubeflow`: `minAvailable`, or all. `ray`: the least workers. Others: 1.
+    """
+    what, data = kind(found.workload), found.workload.data
+    stated = next(counted(text(data, "metadata", "annotations", MIN_MEMBER)), 0)
+    if what == "Job":
+        return asked._replace(waits=stated or 1, stated=True)
+    if what in ("JobSet", "TrainJob"):
+        own = asked._replace(unit=found.slot, units=1)
+        if not target.since("kai", "0.16"):
+            return own._replace(waits=1) if target.since("kai", "0.15") else own
+        job = mapping(data, *found.route[len(found.workload.route) : -1])
+        parallel = number_in(job, "parallelism") if what == "JobSet" else None
+        waits = parallel * (found.replicas // found.size if found.size else 1) if parallel else None
+        in_order = text(data, "spec", "startupPolicy", "startupPolicyOrder") == "InOrder"
+        in_order |= found.late is not None and found.late.route[-1] == "startupPolicyOrder"
+        return own._replace(waits=waits, units=stated or (1 if in_order else 0))
+    if what == "LeaderWorkerSet":
+        return asked._replace(waits=1) if text(data, "spec", "startupPolicy") == "LeaderReady" else asked
+    if what in ("PyTorchJob", "MPIJob"):
+        return asked._replace(waits=number_in(data, "spec", "runPolicy", "schedulingPolicy", "minAvailable"))
+    return asked if what in ("RayCluster", "RayJob") else asked._replace(waits=0 if what == "Deployment" else 1)
 
 
 EXISTING = Existing(table("backends", "kai").existing, place, QUEUE, ask)

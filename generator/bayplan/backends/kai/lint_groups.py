@@ -1,6 +1,6 @@
 """Rules for PodGroups as trees of subgroups, and for the pods that name them.
 
-M701, M707, M708, M715, M716, M778, M809, M818.
+M701, M707, M715, M716, M778, M809, M818.
 """
 
 from __future__ import annotations
@@ -254,19 +254,17 @@ def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> I
             yield warning("M716", (*node.route, "minSubGroup"), message, hint=hint)
 
 
-# Pods and their PodGroup, which exists (M707), has enough pods (M708) and one ComputeDomain (M809)
+# Pods and their PodGroup, which exists (M707) and has one ComputeDomain (M809)
 
 
 def check_members(context: LintContext) -> Iterator[Diagnostic]:
-    """M707, M708, M809. KAI does not report a missing PodGroup, and starts no gang with fewer pods than its minimum."""
+    """M707, M809. KAI does not report a missing PodGroup."""
     named = [each for each in context.templates if group_of(each)]
     for (where, pod_group), templates in grouped(lambda t: (namespace(t.object), group_of(t)), named).items():
         if not context.find(API, "PodGroup", pod_group, where):
             yield from _missing_pod_group(pod_group, where, templates[0], context)
     for group in pod_groups(context):
-        yield from _too_few_pods(group, members(group, context))
         yield from _one_compute_domain(members(group, context), context)
-        yield from _fewer_pods_at_the_end(group, members(group, context))
 
 
 def _missing_pod_group(pod_group: str, where: str, template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
@@ -285,33 +283,6 @@ def _missing_pod_group(pod_group: str, where: str, template: PodTemplate, contex
         yield info("M707", route, message, hint="add it, or pass its file too: without it the pods stay pending")
 
 
-def _too_few_pods(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """M708: with subgroups, KAI reads only their minimums."""
-    if not group_pods or any(each.pods is None for each in group_pods):
-        return
-    leaf_groups, named = leaves(group), grouped(subgroup_of, group_pods)
-    for leaf in leaf_groups.values():
-        yield from _below_minimum(
-            leaf.title(group),
-            number_in(leaf.data, "minMember"),
-            named.get(leaf.name, ()),
-            (*leaf.route, "minMember"),
-        )
-    if not leaf_groups:
-        least = number_in(group.data, "spec", "minMember")
-        yield from _below_minimum(f'PodGroup "{name(group)}"', least, group_pods, (*group.route, "spec", "minMember"))
-
-
-def _below_minimum(
-    what: str, least: int | None, group_pods: Sequence[PodTemplate], route: Route
-) -> Iterator[Diagnostic]:
-    total = sum(each.pods or 0 for each in group_pods)
-    if least is not None and total < least:
-        message = f"{what} never starts: it waits for {count(least, 'pod')}, but the manifests make only {total}"
-        notes = tuple(Note("some of its pods are here", each.route) for each in group_pods[:1])
-        yield error("M708", route, message, hint="lower `minMember`, or add pods", notes=notes)
-
-
 def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """M809: pods of one group that claim channels of different ComputeDomains."""
     for subgroup, templates in grouped(subgroup_of, group_pods).items():
@@ -324,21 +295,6 @@ def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext)
                 hint = "use one ComputeDomain, or give each ComputeDomain its own group"
                 yield warning("M809", route, message, hint=hint, notes=(note,))
                 break
-
-
-def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """M708: at its end, a Job has fewer pods than at its start (KAI#1347)."""
-    least = max([number_in(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
-    for each in group_pods:
-        parallelism = number_in(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
-        completions = number_in(each.object.data, *each.path[:-1], "completions") if each.owned else None
-        if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
-            route: Route = (*each.object.route, *each.path[:-1], "completions")
-            message = f"the last of {completions} pods may never start: with {parallelism} at a time, "
-            message += f"they may be fewer than the {least} that their gang waits for"
-            note = Note("the PodGroup is here", name_route(group))
-            hint = "set `parallelism` and `completions` to the same number"
-            yield warning("M708", route, message, hint=hint, notes=(note,))
 
 
 # Other marks that pods of a PodGroup need (M701, M778), and PodGroups with one name in two namespaces (M818)

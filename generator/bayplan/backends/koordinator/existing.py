@@ -15,9 +15,9 @@ from typing import Any
 from bayplan.backends.koordinator.pod_group import GROUPS, MUST, POD_GROUP, QUOTA, SCHEDULER, SPEC, common_parts, lower
 from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, counted, minimum_of_only, missing, single
 from bayplan.kube.kinds import GROUP_LABEL
-from bayplan.kube.objects import items, number_in, text
+from bayplan.kube.objects import items, namespace, number_in, text
 from bayplan.model.existing import Existing, single_pods, without_group
 from bayplan.model.manifest import Lowered, Marks, Shape
 from bayplan.model.plan import Plan
@@ -40,7 +40,10 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     """The PodGroup that pods name, its gang group, and the layers of its network-topology-spec."""
-    called = found.label(POD_GROUP)
+    called, least = found.label(POD_GROUP), next(counted(found.annotation(MIN_AVAILABLE)), 0)
+    if (named := found.annotation(GANG_NAME)) and least and not called:
+        minimum = minimum_of_only(found, least, beside.sharing(found, _gang))
+        return Outcome(Asked(named, found.workload.route, least=minimum, queue=found.label(QUOTA), waits=least))
     if not called:
         return single(found, beside.topology.scheduler_name("koordinator", SCHEDULER), found.label(QUOTA))
     group = beside.find("scheduling.sigs.k8s.io", "PodGroup", found, called)
@@ -48,16 +51,30 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         return missing(found, "PodGroup", called)
     tied = [str(each).rpartition("/")[2] for each in _json(group.data, GROUPS) or [called]]
     rules = [each for each in items(_json(group.data, SPEC), "gatherStrategy") if isinstance(each, Mapping)]
-    together = beside.sharing(found, lambda each: each.label(POD_GROUP) in tied)
+    where = namespace(found.workload)
+    together = [each for name in dict.fromkeys(tied) for each in beside.having(_group, name, where)]
     must = [rule for rule in rules if text(rule, "strategy") == MUST][-1:]
     cut = [rule for rule in rules if number_in(rule, "podCountMultiple")]
     rest = [rule for rule in rules if rule not in cut and rule not in must and text(rule, "strategy") != MUST]
     required, preferred = ("".join(_label(rule, found.pool) for rule in some[-1:]) for some in (must, rest))
-    least = minimum_of_only(
-        found, number_in(group.data, "spec", "minMember") or 0, [p for p in together if p.label(POD_GROUP) == called]
-    )
+    waits = number_in(group.data, "spec", "minMember") or 0
+    minimum = minimum_of_only(found, waits, beside.sharing(found, _group))
+    field = (*group.route, "spec", "minMember")
     way = (Step("", required, preferred), *_cuts(found, cut, together))
-    return Outcome(Asked(min(tied), group.route, way, least, found.label(QUOTA)))
+    return Outcome(Asked(min(tied), group.route, way, minimum, found.label(QUOTA), waits, field=field))
+
+
+GANG_NAME, MIN_AVAILABLE = (f"gang.scheduling.koordinator.sh/{key}" for key in ("name", "min-available"))
+"""Annotations of pods from which Koordinator makes a gang without a PodGroup (1.8, coscheduling/core/gang.go
+`tryInitByPodConfig`). It counts pods that ran before as there (`OnceResourceSatisfied`)."""
+
+
+def _gang(found: PodsFound) -> str:
+    return found.annotation(GANG_NAME)
+
+
+def _group(found: PodsFound) -> str:
+    return found.label(POD_GROUP)
 
 
 def _json(data: Any, key: str) -> Any:

@@ -316,13 +316,6 @@ def _listed_gangs(group: Object) -> list[Any] | None:
 
 
 def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members]
-    there = sum(filter(None, counts))
-    if members and None not in counts and least is not None and there < least:
-        message = f"the gang never starts: it waits for {least} pods, but only {there} name this PodGroup"
-        total = " and total-number" if get(group.data, "metadata", "annotations", TOTAL) is not None else ""
-        hint = f"set minMember{total} to {there}, or add pods"
-        yield error("M708", (*group.route, "spec", "minMember"), message, hint=hint)
     multiples = [get(rule, "podCountMultiple") for rule in _gather_strategy(group)]
     if any(isinstance(each, int) and each > 1 for each in multiples):
         for each in members:

@@ -106,7 +106,11 @@ def switched_off(shape: Shape, target: Target) -> Iterator[Diagnostic]:
 
 
 def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
-    """The levels of the podSet, of its pair or, if it has all pods, of the gang; then those of its slices."""
+    """The levels of the podSet, of its pair or, if it has all pods, of the gang; then those of its slices.
+
+    Kueue admits the object and not its pods, whose order does not matter. It admits groups of pods that a StatefulSet
+    makes with the first of them (v0.19, statefulset_webhook.go: pod-group-fast-admission).
+    """
     if not found.own(QUEUE):
         return None
     members = beside.sharing(found, _gang)
@@ -119,7 +123,7 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     slices = [(found.annotation(SLICE_LEVEL), size) for size in counted(found.annotation(SLICE_SIZE))]
     slices += _layers(found.annotation(LAYERS))
     way = (*around, *(Step("", level, size=size) for level, size in slices))
-    return Outcome(Asked(_gang(found), found.workload.route, way, queue=found.own(QUEUE)))
+    return Outcome(Asked(_gang(found), found.workload.route, way, queue=found.own(QUEUE), waits=0))
 
 
 def _gang(found: PodsFound) -> str:

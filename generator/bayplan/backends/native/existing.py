@@ -7,6 +7,9 @@ keeps only the latter, since mpi-operator 0.8 (manifests/base/kubeflow.org_mpijo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bayplan.backends.native.groups import lower, marks_of
 from bayplan.backends.table import table
 from bayplan.core.diagnostics import Outcome
@@ -33,6 +36,9 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 # What manifests request already.
 
 API = "scheduling.k8s.io"
+FROM: Mapping[str, Any] = {"alive": True, "stated": True}
+"""The scheduler does not see pods that ended (Kubernetes 1.37, pkg/scheduler/scheduler.go `NewInformerFactory`, and
+framework/plugins/gangscheduling/gangscheduling.go)."""
 
 
 def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
@@ -56,11 +62,20 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     steps = [_step(one, gang, _least(one, chain, beside)) for one in chain]
     if steps[0].name:
         steps.insert(0, Step())
-    same = beside.sharing(found, lambda each: text(each.template, "spec", "schedulingGroup", "podGroupName"))
+    same = beside.sharing(found, _group)
     least = number_in(pod_group.data, "spec", "schedulingPolicy", "gang", "minCount")
-    return Outcome(
-        Asked(gang, chain[0].route, tuple(steps), None if least is None else minimum_of_only(found, least, same))
-    )
+    minimum = None if least is None else minimum_of_only(found, least, same)
+    field = (*pod_group.route, "spec", "schedulingPolicy", "gang", "minCount")
+    more: Any = {"waits": least or 0, "unit": called, "units": int(any(each.least for each in steps)), "field": field}
+    return Outcome(Asked(gang, chain[0].route, tuple(steps), minimum, **more, **FROM))
+
+
+def _group(found: PodsFound) -> str:
+    return text(found.template, "spec", "schedulingGroup", "podGroupName")
+
+
+def _workload(found: PodsFound) -> str:
+    return text(found.template, "spec", "workloadRef", "name")
 
 
 def _workload_of(one: Object) -> str:
@@ -89,8 +104,8 @@ def _counted(found: PodsFound, beside: Beside, called: str) -> Outcome[Asked]:
     if workload is None:
         return missing(found, "Workload", called)
     counts = [number_in(each, "policy", "gang", "minCount") or 0 for each in items(workload.data, "spec", "podGroups")]
-    same = beside.sharing(found, lambda each: text(each.template, "spec", "workloadRef", "name"))
-    return Outcome(Asked(called, workload.route, least=minimum_of_only(found, sum(counts), same) if counts else None))
+    least = minimum_of_only(found, sum(counts), beside.sharing(found, _workload)) if counts else None
+    return Outcome(Asked(called, workload.route, least=least, waits=sum(counts), **FROM))
 
 
 EXISTING = Existing(table("backends", "native").existing, place, ask=ask)

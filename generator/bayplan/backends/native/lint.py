@@ -379,11 +379,11 @@ def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
     return word == "schedulingPolicy" and bool(mapping(own, "gang")) and bool(mapping(meant, "gang"))
 
 
-# M708, M782, M785 and M789: the tree of groups, its counts, its levels and its claims
+# M782, M785 and M789: the tree of groups, its counts, its levels and its claims
 
 
 def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
-    """M708, M782, M785, M789: each group and the groups around it."""
+    """M782, M785, M789: each group and the groups around it."""
     for group in index.groups:
         if group.kind != WORKLOAD:
             yield from _parent(index, group)
@@ -417,20 +417,12 @@ def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
 
 
 def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
-    if group.kind == WORKLOAD:
-        return
-    if group.kind == COMPOSITE:
-        counts: list[int | None] = [1 for _ in index.children.get(group.key, ())]
-        key, what = "minGroupCount", "groups"
-    else:
-        counts = [each.pods for each in index.members.get(group.key, ())]
-        key, what = "minCount", "pods"
-    least, total = number_in(group.spec, "schedulingPolicy", "gang", key), sum(filter(None, counts))
-    countable = group.kind == COMPOSITE or (counts and None not in counts)
-    if least is not None and countable and total < least:
-        message = f"{group.title} never starts: it waits for {least} {what}, but only {total} name it"
-        route = (*group.route, "schedulingPolicy", "gang", key)
-        yield error("M708", route, message, hint=f"lower `{key}`, or add {what}")
+    """M782: fewer groups than their parent waits for."""
+    path = ("schedulingPolicy", "gang", "minGroupCount")
+    least, total = number_in(group.spec, *path), len(index.children.get(group.key, ()))
+    if group.kind == COMPOSITE and least is not None and total < least:
+        message = f"{group.title} never starts: it waits for {least} groups, but only {total} name it"
+        yield error("M782", (*group.route, *path), message, hint="lower `minGroupCount`, or add groups")
 
 
 def _specs(group: Group) -> Iterator[tuple[Route, Mapping[str, Any]]]:

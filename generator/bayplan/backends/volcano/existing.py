@@ -6,7 +6,7 @@ Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go and pkg/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.backends.table import table
@@ -18,12 +18,12 @@ from bayplan.backends.volcano.pod_group import (
     ordered_policies,
     subgroup_of_podset,
 )
-from bayplan.core.diagnostics import Outcome
-from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
+from bayplan.core.diagnostics import Diagnostic, Outcome
+from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, of_labels, single, unmet
 from bayplan.kube.kinds.jobset import JOB_INDEX
-from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, number_in, text
+from bayplan.kube.objects import get, is_kind, items, kind, mapping, non_empty, number_in, text
 from bayplan.model.existing import Existing, single_pods, without_group
-from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape
+from bayplan.model.manifest import Lowered, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
@@ -103,8 +103,11 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     if is_kind(found.workload.data, "batch.volcano.sh", "Job"):
         return Outcome(_of_job(found))
     called = found.annotation(pod_group.POD_GROUP)
+    name = beside.topology.scheduler_name("volcano", pod_group.SCHEDULER)
+    groups = not called and found.scheduler == name and kind(found.workload) == "LeaderWorkerSet"
+    if groups or found.made == "volcano":
+        return Outcome(_made(found))
     if not called:
-        name = beside.topology.scheduler_name("volcano", pod_group.SCHEDULER)
         return single(found, name, found.annotation(QUEUE))
     group = beside.find("scheduling.volcano.sh", "PodGroup", found, called)
     if group is None:
@@ -114,7 +117,7 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
     policy = next((each for each in items(spec, "subGroupPolicy") if text(each, "name") == policy_name), None)
     if policy_name and policy is None:
         return missing(found, "subGroupPolicy", policy_name)
-    mine = beside.sharing(found, lambda each: each.annotation(pod_group.POD_GROUP))
+    mine = beside.sharing(found, _named)
     inner = () if policy is None else _subgroup(found, policy, mine)
     least = number_in(spec, "minTaskMember", found.annotation(pod_group.ROLE))
     if least is None and policy is None:
@@ -123,7 +126,40 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         same = [each for each in mine if _unit(each, policy) == _unit(found, policy)]
         least = minimum_of_only(found, number_in(policy, "subGroupSize") or 0, same)
     way = (_step(spec, found.pool), *inner)
-    return Outcome(Asked(called, group.route, way, least or None, text(spec, "queue")))
+    waits = number_in(spec, "minMember") or 0
+    field = (*group.route, "spec", "minMember")
+    asked = Asked(called, group.route, way, least or None, text(spec, "queue"), waits, field=field)
+    return Outcome(asked, tuple(_roles(group, mine)))
+
+
+def _named(found: PodsFound) -> str:
+    return found.annotation(pod_group.POD_GROUP)
+
+
+def _roles(group: Object, mine: Sequence[PodsFound]) -> Iterator[Diagnostic]:
+    """W642: a task of `minTaskMember` of which the group has fewer pods.
+
+    Volcano then starts none, unless `minMember` is lower than the sum (1.15, pkg/scheduler/api/job_info.go
+    `CheckTaskValid`).
+    """
+    wanted = mapping(group.data, "spec", "minTaskMember")
+    numbers = {role: number_in(wanted, role) or 0 for role in wanted}
+    if (number_in(group.data, "spec", "minMember") or 0) < sum(numbers.values()):
+        return
+    there = [(each.annotation(pod_group.ROLE), each.replicas) for each in mine]
+    hint = f"set the annotation `{pod_group.ROLE}` on the pods of this task, or lower the number"
+    for role, number in numbers.items():
+        yield from unmet(group, f'task "{role}"', number, ("spec", "minTaskMember", role), there, role, hint)
+
+
+def _made(found: PodsFound) -> Asked:
+    """The PodGroup that the workload's own controller makes for each gang.
+
+    LWS 0.7 to 0.9 (pkg/schedulerprovider/volcano_provider.go): all pods of a group; with LeaderReady, 1. Trainer 2.1 to
+    2.3 (pkg/runtime/framework/plugins/volcano/volcano.go): all pods of all replicatedJobs, whatever they wait for.
+    """
+    asked, ready = of_labels(found), text(found.workload.data, "spec", "startupPolicy") == "LeaderReady"
+    return asked._replace(queue=found.own(QUEUE), waits=1 if ready else None)
 
 
 def _subgroup(found: PodsFound, policy: Any, mine: list[PodsFound]) -> tuple[Step, ...]:
@@ -149,7 +185,10 @@ def _of_job(found: PodsFound) -> Asked:
     name = text(found.workload.data, "metadata", "name")
     queue = text(spec, "queue")
     minimum = None if least is None or least >= found.replicas or inner else least
-    return Asked(name, found.workload.route, (_step(spec, found.pool), *inner), minimum, queue)
+    tasks = (number_in(each, "minAvailable") or number_in(each, "replicas") or 0 for each in items(spec, "tasks"))
+    waits = number_in(spec, "minAvailable") or sum(tasks)
+    way, field = (_step(spec, found.pool), *inner), (*found.workload.route, "spec", "minAvailable")
+    return Asked(name, found.workload.route, way, minimum, queue, waits, field=field)
 
 
 def _step(spec: Any, pool: Pool | None) -> Step:

@@ -129,10 +129,6 @@ def _pod_group(
     what = title(each)
     yield from check_network_topology(spec, at, what, tiers)
     yield from check_queue(spec, at, what, topology)
-    least, there = number_in(spec, "minMember"), _total_pods(pods)
-    if least is not None and there is not None and least > there:
-        message = f"{what} never starts: it waits for {least} pods, but only {there} name it"
-        yield error("M733", (*at, "minMember"), message, hint="lower `minMember`, or add the missing pods")
     listed = items(spec, "subGroupPolicy")
     pods_of = _pods_by_policy(listed, pods)
     for i, policy in enumerate(listed):
@@ -237,10 +233,7 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
     pods = sum(number_in(task, "replicas") or 0 for task in tasks)
     inner = sum(_task_minimum(task) for task in tasks)
-    if least is not None and least > pods > 0:
-        message = f"{what} waits for {least} pods, but has only {pods}"
-        yield error("M733", (*at, "minAvailable"), message, hint=f"lower `minAvailable` to {pods} or less")
-    elif (
+    if (
         least
         and least < inner <= pods
         and any(get(task, key) is not None for task in tasks for key in ("minAvailable", "partitionPolicy"))

@@ -43,6 +43,24 @@ REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
 """Kinds whose pods cannot be a gang: the reason, and the hint."""
 
 
+OTHERS = frozenset(
+    {
+        *(
+            "AppWrapper",
+            "CronWorkflow",
+            "DaemonSet",
+            "DisaggregatedSet",
+            "InferenceService",
+            "JAXJob",
+            "LLMInferenceService",
+        ),
+        *("NIMService", "Notebook", "PaddleJob", "RayService", "ReplicaSet", "RoleBasedGroup", "Rollout"),
+        *("SparkApplication", "StormService", "TFJob", "Workflow", "XGBoostJob"),
+    }
+)
+"""Kinds whose pods may request devices, and which bayplan does not place."""
+
+
 def _grove() -> Any:
     from bayplan.kube.workloads import grove  # few manifests have its kinds
 

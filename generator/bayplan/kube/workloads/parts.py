@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_erro
 from bayplan.core.phrases import shorten
 from bayplan.kube.objects import get, items, kind, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import Amount, amount
-from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
+from bayplan.model.augment import Late, Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 from bayplan.model.plan import MOST_GANGS, MOST_PODS
 
@@ -41,6 +41,11 @@ def slot(
     if amounts.total is None or amounts.replicas is None or amounts.copies is None:
         return unknown(one, _bad_count(one, path))
     return TemplateSlot(called, path, amounts.replicas, amounts.copies, copy_label, job)
+
+
+def late(template_slot: TemplateSlot | Diagnostic, wait: Late | None) -> TemplateSlot | Diagnostic:
+    """The slot with why its pods do not all start together."""
+    return template_slot._replace(late=wait) if isinstance(template_slot, TemplateSlot) else template_slot
 
 
 def numbered(template_slot: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
@@ -93,10 +98,6 @@ def autoscalers(one: Object, beside: Objects) -> Iterator[Object]:
                 yield each
 
 
-APART = "W512"
-"""The code of pods that do not start together, which matters only to schedulers of gangs."""
-
-
 def templates(
     kind: str,
     one: Object,
@@ -104,7 +105,7 @@ def templates(
     findings: Iterable[Diagnostic] = (),
     **more: object,
 ) -> Outcome[WorkloadTemplates]:
-    """The workload's pods, if nothing or only `APART` is wrong. `findings`: further diagnostics; `more`: `gangs` and
+    """The workload's pods, if nothing is wrong. `findings`: further diagnostics; `more`: `gangs` and
     `gang_label`."""
     every = tuple(readings)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
@@ -113,8 +114,7 @@ def templates(
     slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
     workload = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
     wrong += [*findings, *_named(one, workload), *_many(workload), *([] if wrong else _empty(workload))]
-    whole = not has_errors([each for each in wrong if each.code != APART])
-    return Outcome(workload if whole else None, tuple(dict.fromkeys(wrong)))
+    return Outcome(None if has_errors(wrong) else workload, tuple(dict.fromkeys(wrong)))
 
 
 def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:
@@ -170,9 +170,3 @@ def fewer(one: Object, path: Path, slots: Slots) -> Iterator[Diagnostic]:
     if least is not None and 0 < least < every:
         message = f"{title(one)} may start with {least} of {every} pods, but bayplan plans all of them as one gang"
         yield warning("W506", (*one.route, *path), message, hint="lower `replicas` if fewer pods are enough")
-
-
-def one_by_one(one: Object, route: Route, what: str, hint: str) -> Diagnostic:
-    """W512: pods that wait for others of their gang, which waits for them."""
-    message = f"{what}, but the gang of {title(one)} waits for all of its pods, so none would ever start"
-    return error("W512", route, message, hint=hint)

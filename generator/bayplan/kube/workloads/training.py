@@ -8,8 +8,8 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, info, warning
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, put, text, title
-from bayplan.kube.workloads import kubernetes
-from bayplan.kube.workloads.parts import GROWS, Objects, Slots, fewer, numbered, one_by_one, slot, templates, unknown
+from bayplan.kube.workloads import kubernetes, start_order
+from bayplan.kube.workloads.parts import GROWS, Objects, Slots, fewer, late, numbered, slot, templates, unknown
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
@@ -107,6 +107,10 @@ MANAGER = "bayplan.dev/placement"
 
 ASKED: Path = ("spec", "trainer", "numNodes")
 OFFERED: Path = ("spec", "mlPolicy", "numNodes")
+GROUPED: Path = ("spec", "podGroupPolicy")
+SCHEDULERS = {"volcano": "volcano", "coscheduling": "scheduler-plugins"}
+"""Key of `podGroupPolicy` -> the scheduler of the PodGroup that Trainer makes."""
+
 MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
@@ -121,14 +125,13 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
         message = f'{title(one)} gets its pods from {called} "{what}", which is not among the manifests'
         hint = "add the runtime to the manifests, or use a JobSet"
         return Outcome(None, (error("W508", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
-    if wrong := tuple(_grouped(one, runtime)):
-        return Outcome(None, wrong)
     changing = (PATCHES, RESOURCES, *(("spec", key) for key in OVERRIDES))
     patched = _shared(one, runtime, objects) or any(get(one.data, *path) for path in changing)
     runtime = runtime._replace(data=_with_changes(one, runtime)) if patched else runtime
     slots = [_counted(each, one, runtime) for each in kubernetes.slots(runtime, SPEC)]
-    order = kubernetes.start_order(runtime, SPEC)
-    return templates("trainjob", runtime, slots, order, workload=one, patched=patched)
+    policies = mapping(runtime.data, *GROUPED)
+    made = next((scheduler for key, scheduler in SCHEDULERS.items() if key in policies), "")
+    return templates("trainjob", runtime, slots, workload=one, patched=patched, made=made)
 
 
 def _reference(one: Object) -> tuple[str, str]:
@@ -188,14 +191,6 @@ def _merged(data: Any, patch: Any) -> Any:
     return {**data, **{key: _merged(data.get(key), value) for key, value in kept.items()}}
 
 
-def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
-    """W510: Trainer's coscheduling and volcano plugins create a PodGroup each."""
-    if get(runtime.data, "spec", "podGroupPolicy"):
-        message = f"{title(runtime)} creates its own PodGroup for {title(one)}, and a pod belongs to only one gang"
-        hint = "remove `podGroupPolicy`, or remove the placement"
-        yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
-
-
 def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
     """The slot with the number of pods that Trainer gives it, if the runtime's Job does not set it."""
     if not isinstance(template_slot, TemplateSlot) or template_slot.job is None:
@@ -221,15 +216,15 @@ def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Obj
 def volcano_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets have the names of the tasks."""
     slots = tuple(_task_slots(one))
-    findings, queue = (*_in_order(one), *_fewer(one, slots)), text(one.data, "spec", "queue")
-    return templates("volcano-job", one, slots, findings, queue=queue)
+    return templates("volcano-job", one, slots, _fewer(one, slots), queue=text(one.data, "spec", "queue"))
 
 
 def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """A task without a name is `default` and its number (Volcano 1.15, webhooks/admission/jobs/mutate)."""
     for index, each in enumerate(items(one.data, "spec", "tasks")):
         called = f"default{index}" if get(each, "name") in (None, "") else text(each, "name")
-        yield slot(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+        pods = slot(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
+        yield late(pods, start_order.task(one, index))
 
 
 def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
@@ -240,11 +235,3 @@ def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     for each in slots:
         if isinstance(each, TemplateSlot):
             yield from fewer(one, (*each.path[:-1], "minAvailable"), (each,))
-
-
-def _in_order(one: Object) -> Iterator[Diagnostic]:
-    for index, each in enumerate(items(one.data, "spec", "tasks")):
-        if get(each, "dependsOn"):
-            route = (*one.route, "spec", "tasks", index, "dependsOn")
-            what = f'task "{text(each, "name")}" waits for another'
-            yield one_by_one(one, route, what, "run what comes first as a Job of its own, and remove `dependsOn`")

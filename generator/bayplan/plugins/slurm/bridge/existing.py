@@ -20,6 +20,7 @@ from bayplan.plugin import (
     Shape,
     Target,
     missing,
+    number_in,
     of_labels,
     single_pods,
     text,
@@ -52,7 +53,8 @@ def ask(found: PodsFound, beside: Beside) -> Outcome[Asked] | None:
         return missing(found, "PodGroup", called)
     key = f"{PREFIX}partition"
     partition = text(group.data, "metadata", "annotations", key) if group else found.own(key)
-    return Outcome(of_labels(found)._replace(queue=partition))
+    least = number_in(group.data, "spec", "minMember") if group else None
+    return Outcome(of_labels(found)._replace(queue=partition, waits=least or 0))
 
 
 EXISTING = Existing(table("plugins", "slurm", "bridge").existing, place, ask=ask)

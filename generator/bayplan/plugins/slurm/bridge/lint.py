@@ -22,7 +22,6 @@ from bayplan.plugin import (
     items,
     mapping,
     name,
-    number_in,
     quantity,
     text,
     warning,
@@ -44,7 +43,7 @@ LARGEST = 2**31 - 1
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """M707, M708, M767, M815, M824: annotations, pods and PodGroups."""
+    """M707, M767, M815, M824: annotations, pods and PodGroups."""
     scheduler = context.topology.scheduler_name("slurm-bridge", SCHEDULER)
     own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") == scheduler]
     for pods in context.templates:
@@ -154,7 +153,7 @@ def _pod_group_name(pods: PodTemplate) -> str:
 
 
 def _pod_groups(groups: Sequence[Object], own_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """M707, M708: PodGroups of scheduler-plugins and the pods that name them. slurm-bridge ignores a missing one."""
+    """M707: PodGroups of scheduler-plugins and the pods that name them. slurm-bridge ignores a missing one."""
     names = [name(each) for each in groups]
     members = grouped(lambda pods: text(pods.labels, POD_GROUP_LABEL), own_pods)
     for label, unknown in members.items():
@@ -163,12 +162,6 @@ def _pod_groups(groups: Sequence[Object], own_pods: Sequence[PodTemplate]) -> It
                 message = f'the manifests have no PodGroup "{label}": without it, each pod becomes its own Slurm job'
                 route = (*pods.route, "metadata", "labels", POD_GROUP_LABEL)
                 yield warning("M707", route, message, hint=did_you_mean(label, names))
-    for group in groups:
-        least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members.get(name(group), [])]
-        total = sum(filter(None, counts))
-        if counts and None not in counts and least is not None and least > total:
-            message = f'PodGroup "{name(group)}" never starts: it waits for {least} pods, but only {total} name it'
-            yield error("M708", (*group.route, "spec", "minMember"), message, hint=f"lower `minMember` to {total}")
 
 
 RULES: tuple[Rule, ...] = (check_objects,)

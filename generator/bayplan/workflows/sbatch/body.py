@@ -13,12 +13,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from bayplan.core.diagnostics import has_errors
 from bayplan.core.phrases import shorten
 from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.builtins import Body, after, literal
 from bayplan.workflows.sbatch.conditions import single
-from bayplan.workflows.sbatch.control import MOST_CALLS, STARTS, Control, Stop
+from bayplan.workflows.sbatch.control import (
+    EFFECT,
+    MOST_CALLS,
+    OMITTED,
+    REFUSED,
+    STARTS,
+    STEP,
+    Control,
+    Stop,
+)
 from bayplan.workflows.sbatch.expansion import (
     FOLDER_HINT,
     MARK,
@@ -32,6 +42,8 @@ from bayplan.workflows.sbatch.expansion import (
 from bayplan.workflows.sbatch.mpi import Launch, launch
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.programs import (
+    ACTS,
+    CLIENTS,
     LAUNCHERS,
     MPI,
     NO_EFFECT,
@@ -40,8 +52,11 @@ from bayplan.workflows.sbatch.programs import (
     SETUP,
     TEXTS,
     base,
+    commands_in,
     file_of,
+    only_prints,
     printed,
+    script,
 )
 from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
@@ -140,6 +155,7 @@ class BodyResult(NamedTuple):
 
     steps: tuple[Step, ...] = ()
     work: tuple[Work, ...] = ()
+    fates: Mapping[Position, str] = {}  # where each statement that ran begins -> what it became
 
 
 def run_body(
@@ -165,10 +181,12 @@ def run_body(
         section.get("chdir"),
         frozenset((*modules, "load", "purge", "add") if modules else ()),
     )
+    if interpreter.chdir and not interpreter.chdir.value.startswith("/"):
+        interpreter.starts_in(interpreter.chdir.value)
     try:
         interpreter.run(parsed)
-    except Stop:
-        pass
+    except Stop as stop:
+        interpreter.ended(stop)
     except RecursionError:
         interpreter.too_deep(interpreter.place)
     return interpreter.result()
@@ -189,6 +207,26 @@ class _Interpreter(Control):
         self.written: dict[str, str] = {}  # file -> its text, which every pod writes
         self.setup: dict[str, Position] = {}
         self.looks: dict[str, Position] = {}
+        self.containers: dict[str, UsedOption] = {}  # name of a container -> its image
+
+    def starts_in(self, folder: str) -> None:
+        """`#SBATCH --chdir=runs`, from the directory that the user submits the script from."""
+        known = isinstance(self.folder, str)
+        why = f"cannot evaluate --chdir={folder}: it begins in the directory that the script is submitted from"
+        whole = posixpath.normpath(posixpath.join(str(self.folder), folder))
+        self.enter(whole if known else Unknown(why, FOLDER_HINT.format("PWD")))
+
+    def ended(self, stop: Stop) -> None:
+        """W609, W614: the script ends before it starts anything, or with an error."""
+        if has_errors(self.findings.all()):
+            return
+        for name in self.guard.names:
+            if stop.number or not (self.steps or self.work):
+                message = f"the script ends here, because ${name} has no value"
+                self.findings.error("W609", self.guard.spot, message, f"use --set {name}=VALUE")
+        if stop.number and not (self.steps or self.work or self.guard.names):
+            message = f"the script ends here with exit code {stop.number}, before its first step"
+            self.findings.error("W614", self.place, message, "correct the condition that leads here")
 
     def result(self) -> BodyResult:
         """The result, after all statements."""
@@ -208,11 +246,11 @@ class _Interpreter(Control):
         for spot in self.outputs[:1]:
             message = "bayplan leaves out output files: pods print to their log"
             self.findings.info("W613", spot, message, "no action needed: read the log with `kubectl logs`")
-        return BodyResult(tuple(self.steps), tuple(self.work))
+        return BodyResult(tuple(self.steps), tuple(self.work), self.fates)
 
     # -- simple commands
 
-    def simple(self, each: Statement) -> None:
+    def simple(self, each: Statement) -> str:
         number = 0
         while number < len(each.words) and ASSIGNMENT.match(each.words[number].raw):
             number += 1
@@ -241,11 +279,10 @@ class _Interpreter(Control):
                 if kept is not None:
                     self.values[name] = kept
         if words:
-            self._command(each, words, own)
-        elif not number and file_of(each):
-            self.writes((each,))
+            return self._command(each, words, own)
+        return self.writes((each,)) if not number and file_of(each) else EFFECT
 
-    def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         executed = False
         prefixes = ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "/usr/bin/time")
         while len(words) > 1 and words[0].raw in prefixes:
@@ -254,10 +291,9 @@ class _Interpreter(Control):
                 words.pop(1)
             if prefix == "command" and words[1].raw in ("-v", "-V"):
                 self.status = None
-                return
+                return EFFECT
             if prefix == "eval":
-                self._eval(each, words)
-                return
+                return self._eval(each, words)
             executed |= prefix == "exec"
             words.pop(0)
             while (
@@ -274,27 +310,30 @@ class _Interpreter(Control):
             texts = self.fields((words[0],))
             words[:1] = [literal(text, words[0].start) for text in texts]
             if not words:
-                return
-        self._dispatch(each, words, own)
+                return EFFECT
+        fate = self._dispatch(each, words, own)
         if executed:
+            self.becomes((each,), fate)
             raise Stop("exit", 0)
+        return fate
 
-    def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
+        """Interpret a command. Each way through gives its fate."""
         name = base("".join(piece.text for piece in words[0].pieces))
-        if name == "srun" and self.out is None:
-            self._srun(each, words[1:], own)
-        elif name in self.functions:
+        if self.out is None and name in (*MPI, "srun"):
+            return self._mpirun(each, words, own) if name in MPI else self._srun(each, words[1:], own)
+        if name in self.functions:
             self._call(name, words, own)
-        elif name in MPI and self.out is None:
-            self._mpirun(each, words, own)
         elif name in ("export", "declare", "typeset", "readonly", "local"):
             self.declare(words)
+            self._export_functions(words)
         elif name in ("mapfile", "readarray", "read"):
             read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
             self.status = self.read(words, self.input_of(read) if read else self.input, own)
         elif name in ("cd", "pushd", "popd"):
             self._move(name, words)
         elif name in ("exit", "return", "break", "continue"):
+            self.becomes((each,), EFFECT)
             self._leave(name, words)
         elif name in ("[", "test"):
             self.decide(lambda: single(words[1:-1] if name == "[" else words[1:], self))
@@ -302,21 +341,46 @@ class _Interpreter(Control):
             pass
         elif self.out is not None:
             self._print(each, words)
-        elif name == "exec" and each.redirects:
-            self.outputs.append(self.spot(each))
-        elif name in QUIET:
-            self._look(each, name)
         elif name in PER_POD:
             self._per_pod(words)
         elif name in ("module", "ml") and {word.raw for word in words[1:]} <= self.modules:
             pass
+        else:
+            return self._beside(name, each, words, own)
+        return EFFECT
+
+    def _beside(self, name: str, each: Statement, words: Sequence[Word], own: Mapping[str, Value]) -> str:
+        """A program of the first node."""
+        if name == "exec" and each.redirects:
+            self.outputs.append(self.spot(each))
+        elif only_prints(name, " ".join(word.raw for word in words[1:])):
+            return self._look(each, name)
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-        elif name in LAUNCHERS:
+        elif name in CLIENTS:
+            return self.refuse_client(name, words, self.spot(each))
+        elif name in LAUNCHERS or name in QUIET & ACTS.keys() & SHELL_ONLY:
             message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
-            self.findings.error("W611", self.spot(each), message, "start the program with srun or mpirun")
+            hint = "start the program with srun or mpirun"
+            if name in QUIET:
+                message, hint = f"bayplan cannot translate `{shorten(self.raw(each))}`", "write out what it does"
+            self.findings.error("W611", self.spot(each), message, hint)
+            return REFUSED
         else:
-            self.first_node((each,), words, own)
+            return self.first_node((each,), words, own)
+        return OMITTED
+
+    def refuse_client(self, name: str, words: Sequence[Word], spot: Position) -> str:
+        """W611: a program of Slurm, which no pod has."""
+        scripts = [word.raw for word in words[1:] if not word.raw.startswith("-")]
+        hints = {
+            "scontrol": "remove it, import the script, and set `maxRestarts` of the gang if it requeues the job",
+            "sbcast": "remove it, and mount the file, or write it with `files` of the podSet",
+            "sbatch": f"remove it, and run `bayplan import {shorten(scripts[-1]) if scripts else 'SCRIPT'}`"
+            " with the script that it submits",
+        }
+        self.findings.error("W611", spot, f"{name} needs Slurm, which no pod has", hints.get(name, "remove it"))
+        return REFUSED
 
     def _sets(self, name: str, words: Sequence[Word]) -> bool:
         """Commands that change only the shell."""
@@ -331,7 +395,7 @@ class _Interpreter(Control):
                 self.given_arguments = self.arguments if self.status else self.arguments[count:]
             case "wait":
                 self.batch += self.open
-                self.open = False
+                self.supposed, self.open = self.open, False
             case ":":
                 self.defaults(words)
             case "false":
@@ -349,20 +413,24 @@ class _Interpreter(Control):
         return True
 
     def _set(self, words: Sequence[Word]) -> None:
+        """`set -euo pipefail`, where `o` takes the next word, or `set -- ARGUMENTS`."""
         texts = self.fields(words[1:])
-        for number, text in enumerate(texts):
-            if text == "--":
-                self.given_arguments = texts[number + 1 :]
+        while texts:
+            text = texts.pop(0)
+            if text == "--" or not re.match(r"[-+].", text):
+                self.given_arguments = texts if text == "--" else [text, *texts]
                 return
-            if text[:1] not in ("-", "+"):
-                if texts[number - 1 : number] == ["-o"]:
-                    self.stops |= text == "errexit"
-                    self.exporting |= text == "allexport"
-                    continue
-                self.given_arguments = texts[number:]
-                return
-            self.stops = text[0] == "-" if "e" in text[1:] else self.stops
-            self.exporting = text[0] == "-" if "a" in text[1:] else self.exporting
+            name = texts.pop(0) if "o" in text[1:] and texts else ""
+            self.stops = text[0] == "-" if "e" in text[1:] or name == "errexit" else self.stops
+            self.exporting = text[0] == "-" if "a" in text[1:] or name == "allexport" else self.exporting
+
+    def _export_functions(self, words: Sequence[Word]) -> None:
+        """`export -f NAME`: every pod defines the function."""
+        options = "".join(word.raw for word in words if word.raw.startswith("-"))
+        for name in (word.raw for word in words if "f" in options and (words[0].raw == "export" or "x" in options)):
+            if name in self.functions:
+                text, body = self.functions[name]
+                self.before.append(f"{name}() {(text or self.body.text)[body.start : body.stop]}\n{EXPORTS} {name}")
 
     def _leave(self, name: str, words: Sequence[Word]) -> None:
         """`exit`, `return`, `break` or `continue`. bash ignores those outside of a function or loop."""
@@ -385,18 +453,19 @@ class _Interpreter(Control):
             self.stack.append(self.folder)
         self.move(words)
 
-    def _eval(self, each: Statement, words: Sequence[Word]) -> None:
+    def _eval(self, each: Statement, words: Sequence[Word]) -> str:
         try:
             text = " ".join(self.fields(words[1:]))
             parsed = statements(text)
         except (UnknownError, UnreadableError):
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-            return
+            return OMITTED
         frozen, self.frozen = self.frozen, text
         try:
             self.run(parsed)
         finally:
             self.frozen = frozen
+        return EFFECT
 
     def _print(self, each: Statement, words: Sequence[Word]) -> None:
         """A command inside a command substitution."""
@@ -417,14 +486,14 @@ class _Interpreter(Control):
         ):
             self.out.append(text)
 
-    def _look(self, each: Statement, name: str) -> None:
+    def _look(self, each: Statement, name: str) -> str:
         """A command that only prints or inspects."""
-        if file_of(each):
-            self.writes((each,))
-        elif name not in NO_EFFECT:
+        fate = self.writes((each,)) if file_of(each) else OMITTED
+        if not file_of(each) and name not in NO_EFFECT:
             self.quiet.setdefault(name, self.spot(each))
         if name not in TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
             self.status, self.why = None, None
+        return fate
 
     def _call(self, name: str, words: Sequence[Word], own: Mapping[str, Value]) -> None:
         """A call runs the body of the function with its arguments."""
@@ -458,7 +527,7 @@ class _Interpreter(Control):
 
     # -- work of the first node
 
-    def writes(self, items: Sequence[Statement]) -> None:
+    def writes(self, items: Sequence[Statement]) -> str:
         """Commands that write a file. If its text is known, every pod writes it."""
         last = items[-1]
         name, file = base(last.name), file_of(last)
@@ -478,7 +547,7 @@ class _Interpreter(Control):
         spot = self.spot(items[0])
         if self.in_background and log:
             self.outputs.append(spot)
-            return
+            return OMITTED
         redirect = next(
             (each for each in last.redirects if ">" in each.operator and each.word and each.word.raw == file), None
         )
@@ -490,14 +559,16 @@ class _Interpreter(Control):
             plain = (*items[:-1], last._replace(redirects=kept))
             text = self.through(plain) if len(plain) > 1 else self.output_of(plain) if last.words or last.opened else ""
             self._write(path, text, redirect.operator == ">>")
+            return EFFECT
         except (UnknownError, ValueError) as problem:
             if log and not last.opened:
                 self.outputs.append(spot)
-                return
+                return OMITTED
             hint = problem.value if isinstance(problem, UnknownError) and "--set" in problem.value.hint else None
             if hint and not self.maybe:
                 self.unknown(hint, spot)
             self.work.append(Work(name or f"`{last.opened} ...`", spot, file))
+            return STEP
 
     def _write(self, path: str, text: str, adds: bool) -> None:
         if adds and path not in self.written:
@@ -514,7 +585,7 @@ class _Interpreter(Control):
             "W613", self.place, f"every pod writes {path} before its command", "check that tasks read it"
         )
 
-    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
+    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> str:
         """Work that only the first node does: a step of its own, if bayplan can write it."""
         self.reached()
         each, spot = items[0], self.spot(items[0])
@@ -550,6 +621,7 @@ class _Interpreter(Control):
                 self.unknown(problem.value, spot)
         self.work.append(Work(shown, spot, next((file for part in items if (file := file_of(part))), ""), step, alone))
         self.status = 0 if step else None
+        return STEP
 
     def _per_pod(self, words: list[Word]) -> None:
         texts = self.fields(words)
@@ -566,25 +638,27 @@ class _Interpreter(Control):
 
     # -- steps
 
-    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         """A step, or several that start together with colons between them."""
-        started = self._arguments(each, words, own)
+        started, steps = self._arguments(each, words, own), len(self.steps)
         for number, component in enumerate(_components(started[1]) if started else ()):
             self._step(component, started[0] if started else {}, each, number)
         self._started(each)
+        return STEP if len(self.steps) > steps else OMITTED if started else REFUSED
 
-    def _mpirun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _mpirun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         """A program that mpirun starts on the nodes of the job."""
         started = self._arguments(each, words, own)
         if started is None:
-            return
+            return REFUSED
         env, arguments = started
         if made := launch(arguments, self.nodes[0], lambda name: self.written.get(self.path(name)), env, self.findings):
             spot = self.spot(each)
-            self._check_words((word, spot) for word in made.words)
+            self._check_words([(word, spot) for word in made.words])
             folder = self._started_in(None if self.in_container else self.folder, spot)
             self.steps.append(Step({}, made.words, env, tuple(self.before), folder, spot, self.batch, made))
         self._started(each)
+        return STEP if made else REFUSED
 
     def _arguments(
         self, each: Statement, words: list[Word], own: dict[str, Value]
@@ -623,7 +697,7 @@ class _Interpreter(Control):
             self.open = True
         elif not self.open:
             self.batch += 1
-        self.status = 0
+        self.status, self.supposed = 0, True
 
     def _step(self, words: list[tuple[str, Position]], env: dict[str, str], each: Statement, number: int) -> None:
         spot = self.spot(each)
@@ -634,13 +708,23 @@ class _Interpreter(Control):
         if not command:
             self.findings.error("W600", spot, "srun has no command", "add the program after the options")
             return
-        if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
+        if only_prints(base(command[0]), " ".join(command[1:])):
             if file_of(each):
                 self.work.append(Work("srun", spot, file_of(each)))
             else:
                 self.looks.setdefault(f"`srun {base(command[0])}`", spot)
             return
         self._check_words(words[at:])
+        if (text := script(command)) is not None:
+            for name in sorted(commands_in(command[text]) & CLIENTS):
+                hint = "run it in the batch script, and export what it prints to the step"
+                self.findings.error("W611", spot, f"the task runs {name}, which needs Slurm: no pod has it", hint)
+        if container := options.get("container-name"):
+            named = container.value.partition(":")[0]
+            if "container-image" in options:
+                self.containers[named] = options["container-image"]
+            elif named in self.containers:
+                options = {**options, "container-image": self.containers[named]}
         folder, chdir = self.folder, options.get("chdir")
         if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
             folder = None
@@ -666,16 +750,14 @@ class _Interpreter(Control):
         made = Launch(()) if launched else None
         self.steps.append(Step(options, command, env, tuple(self.before), started, spot, self.batch, made))
 
-    def _check_words(self, words: Iterable[tuple[str, Position]]) -> None:
+    def _check_words(self, words: Sequence[tuple[str, Position]]) -> None:
         """W609, W616: words of a program that are different in each task, or that have the names of all nodes."""
         for word, place in words:
             if MARK.search(word) and f"\0{RANK}:" in word:
                 message = "the batch shell expands this variable to 0, so every task gets 0"
                 hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
                 self.findings.warning("W616", place, message, hint)
-            if f"\0{NODES}:" in word:
-                hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
-                self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        report_node_names(words, self.findings)
 
     def _started_in(self, folder: str | Unknown | None, spot: Position) -> str:
         """The directory of a step; empty: where the image or the script starts. W609."""
@@ -709,8 +791,35 @@ class _Interpreter(Control):
         return mounts._replace(value=",".join(parts))
 
 
+SHELL_ONLY = frozenset(("trap", "getopts", "date", "hostname", "shopt"))
+"""Commands that change the first node or its shell, which no pod can do."""
+
+EXPORTS = "export -f"
+"""Only bash can do it."""
+
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 _ONE = {name: UsedOption(STEPS[name], "1", Position()) for name in ("nodes", "ntasks")}
+
+
+def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings) -> None:
+    """W609, W616: the names of nodes in words and variables of a task, where the address of a pod is something else."""
+    for text, place in texts:
+        if f"\0{NODES}:" in text:
+            hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
+            findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        for word in _WITH_NODE.findall(text):
+            if _FILE.search(word) or ("/" in word and "://" not in word):
+                message = "the script names a file by its node; in pods the name is the address of the pod"
+                findings.warning("W616", place, message, "use a name that does not depend on the node")
+            elif _AROUND.search(word):
+                message = "the script adds letters to the name of a node, but the address of a pod takes none"
+                hint = "use the name alone, and set `fabric` on the podSet for another network"
+                findings.error("W609", place, message, hint)
+
+
+_WITH_NODE = re.compile(r"[^\s'\"=,;|&()<>]*\0node:[0-9.]*\0[^\s'\"=,;|&()<>]*")
+_FILE = re.compile(r"_\0node|\0(?:_|\.(?:log|txt|out|err|json|ya?ml|csv|pt)\b)")
+_AROUND = re.compile(r"[\w.-]\0node:[0-9.]*\0|\0node:[0-9.]*\0(?:[\w-]|\.\w)")
 
 
 def _writing(path: str, text: str) -> str:

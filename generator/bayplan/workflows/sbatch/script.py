@@ -204,12 +204,14 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
     return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def slurm_variables(script: Script) -> dict[str, str]:
-    """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
-    first, options = script.first.shape, script.first.options
+def slurm_variables(script: Script, section: int = 0) -> dict[str, str]:
+    """Slurm's own variables in the batch shell (`man sbatch`, output environment variables), or of a section."""
+    first, options = script.sections[section].shape, script.sections[section].options
+    counts = [each.shape.nodes for each in script.sections]
+    lists = [mark(NODES, str(n)) if nodes > 1 else mark(NODE, f"{n}.0") for n, nodes in enumerate(counts)]
     variables: dict[str, str] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
-        **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
+        **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), lists[0]),
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), mark(RANK)),
         **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), mark(NODE, "0.0")),
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(first.nodes)),
@@ -230,8 +232,6 @@ def slurm_variables(script: Script) -> dict[str, str]:
         variables["SLURM_GPUS"] = str(first.gpus * first.tasks)
     if first.cpus:
         variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
-    if "chdir" in options:
+    if "chdir" in options and options["chdir"].value.startswith("/"):
         variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
-    for number in range(len(script.sections)):
-        variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
-    return variables
+    return variables | {f"SLURM_JOB_NODELIST_HET_GROUP_{n}": listed for n, listed in enumerate(lists)}

@@ -224,9 +224,11 @@ class _Interpreter(Control):
             if stop.number or not (self.steps or self.work):
                 message = f"the script ends here, because ${name} has no value"
                 self.findings.error("W609", self.guard.spot, message, f"use --set {name}=VALUE")
-        if stop.number and not (self.steps or self.work or self.guard.names):
+        if stop.number and not (self.steps or self.guard.names):
             message = f"the script ends here with exit code {stop.number}, before its first step"
-            self.findings.error("W614", self.place, message, "correct the condition that leads here")
+            reads = not self.given_arguments and re.search(r"\$\{?[1@*#]", self.body.text)
+            hint = "pass its arguments with --set 1=VALUE, --set 2=VALUE" if reads else "correct the condition"
+            self.findings.error("W614", self.guard.spot if self.guard.spot.line > 1 else self.place, message, hint)
 
     def result(self) -> BodyResult:
         """The result, after all statements."""

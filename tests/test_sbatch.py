@@ -194,7 +194,7 @@ def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
         ("hash alias kill jobs disown", ["W613"]),
         ("module ml source . conda mamba micromamba spack lmod activate enroot", ["W612"]),
         ("prun horovodrun pdsh clush ssh parallel", ["W611"]),
-        ("scontrol sbatch sbcast salloc hostname getopts", ["W611"]),
+        ("scontrol sbatch sbcast salloc hostname", ["W611"]),
         ("mpirun mpiexec mpiexec.hydra orterun", ["W615", "W628"]),
     ],
 )

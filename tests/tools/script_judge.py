@@ -112,18 +112,22 @@ def judge(path: str, text: str) -> Verdict:
             errors = [each for each in findings if has_errors((each,))]
             placed = all(AT in each.route and each.hint for each in errors)
             return Verdict("unfit" if bad else "way out" if placed else "refused", findings=findings)
-        values |= {name: sbatch_corpus.value_of(name) for name in asked}
+        values |= {name: sbatch_corpus.value_of(name, text) for name in asked}
         document, flow, findings = imported(path, text, values)
     assert document is not None
     names = {*re.findall(r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", text)} - {"SLURM_JOB_ID", "STUB", "PS1", "PATH", "IFS"}
     names -= {name for name in names if f"{name}=" not in text or name.startswith("BASH_")}
     job = _job(text, flow.name)
     script = _script(text, values, job)
-    first = _run([script], job, ())
+    trace: list[str] = []
+    first = _run([script._replace(argv=[script.argv[0], "-x", *script.argv[1:]])], job, (), trace)
     programs = sorted({start.words[0] for start in first[0]})
+    job["files"] = [(kind == "d", path or printed) for kind, path, printed in EXPECTED.findall("\n".join(trace))]
     (left,) = _run([script], job, programs)
+    left = [_given(start, values) for start in left]
     gangs = list(_pods(document, flow, findings, job))
-    ran = _run([pod for gang in gangs for pod in gang], job, programs)
+    pods = [pod if pod.argv[-1].partition("\n")[2] not in text or len(pod.argv) != 3 else pod._replace(env={**pod.env, "JUDGE_STEP": "0"}) for gang in gangs for pod in gang]
+    ran = _run(pods, job, programs)
     codes = {each.code for each in findings}
     right, at = [], 0
     for gang in gangs:
@@ -131,11 +135,26 @@ def judge(path: str, text: str) -> Verdict:
         at += len(gang)
     differs = _difference(left, right, names, codes)
     if not differs and len(right) > 1 and not codes & TOLD["after a failure"]:
-        (failed,) = _run([script._replace(env={**script.env, "FAIL": "1"})], job, programs)
+        (failed,) = _run([script._replace(env={**script.env, "JUDGE_FAIL": "1"})], job, programs)
         differs = "after a failure" if len(failed) == len(left) else ""
     told = all(_told(kind, findings) for kind in filter(None, differs.split(", ")))
     result = "same" if not differs else "finding" if told else "different"
     return Verdict(result, differs, tuple(left), tuple(start for gang in right for start in gang), findings)
+
+
+def _given(start: Start, values: Mapping[str, str]) -> Start:
+    """A start with the values of --set in place of what the script sets while it runs."""
+    for name, value in values.items():
+        old = start.env.get(name, "")
+        if name != "PWD" and len(old) > 3 and old != value:
+            words = tuple(word.replace(old, value) for word in start.words)
+            env = {key: text.replace(old, value) for key, text in start.env.items()}
+            start = start._replace(words=words, env=env, folder=start.folder.replace(old, value))
+    return start
+
+
+EXPECTED = re.compile(r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$", re.MULTILINE)
+"""Files without which a script ends, and files that it prints, in a trace of bash: bayplan supposes that they exist."""
 
 
 def _told(kind: str, findings: Sequence[Diagnostic]) -> bool:
@@ -174,6 +193,7 @@ def _job(text: str, name: str) -> dict[str, Any]:
         "letters": {each.short: each.takes == VALUE for each in STEPS.values() if each.short},
         "het": len(re.findall(r"^#SBATCH (?:het|pack)job", text, re.MULTILINE)),
         "container": "--container-image" in lines,
+        "files": [],
     }
 
 
@@ -275,7 +295,7 @@ def _of(template: tuple[dict[str, Any], int], job: Mapping[str, Any]) -> Iterato
             given = str(number) if "completion-index" in field or "pod-index" in field else f"<{field}>"
             env[entry["name"]] = expand(entry["value"], env) if "value" in entry else given
         words = [expand(word, env) for key in ("command", "args") for word in container.get(key, [])]
-        yield Job(words, {**env, "COUNT": str(count), **_place(number, job)}, container.get("workingDir", HERE))
+        yield Job(words, {**env, "JUDGE_COUNT": str(count), **_place(number, job)}, container.get("workingDir", HERE))
 
 
 def _of_model(pods: Any, job: Mapping[str, Any]) -> Iterator[Job]:
@@ -286,12 +306,12 @@ def _of_model(pods: Any, job: Mapping[str, Any]) -> Iterator[Job]:
         words = [expand(word, env) for word in (*pods.command, *pods.args)]
         if pods.launcher:
             words = ["sh", "-c", 'eval "${MPI_BEFORE:-}"; exec "$@"', "sh", *words]
-        count = {"COUNT": "1" if pods.launcher else str(pods.replicas)}
+        count = {"JUDGE_COUNT": "1" if pods.launcher else str(pods.replicas)}
         yield Job(words, {**env, **count, **_place(number, job)}, pods.working_dir or HERE)
 
 
 def _place(number: int, job: Mapping[str, Any]) -> dict[str, str]:
-    return {"TASK_NODE": f"node{number // job['per_node']}", "TASK": str(number)}
+    return {"JUDGE_TASK_NODE": f"node{number // job['per_node']}", "JUDGE_TASK": str(number)}
 
 
 def _pod_sets(flow: Any) -> Iterator[Any]:
@@ -308,8 +328,10 @@ def _pod_sets_of(group: Any) -> Iterator[Any]:
 # -- the sandbox
 
 
-def _run(jobs: Sequence[Job], job: Mapping[str, Any], programs: Sequence[str]) -> list[list[Start]]:
-    """What processes start, one after the other."""
+def _run(
+    jobs: Sequence[Job], job: Mapping[str, Any], programs: Sequence[str], trace: list[str] | None = None
+) -> list[list[Start]]:
+    """What processes start, one after the other. `trace` gets what they print as errors."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         task = {"jobs": [each._asdict() for each in jobs], "job": job, "programs": programs, "here": HERE}
@@ -325,7 +347,9 @@ def _run(jobs: Sequence[Job], job: Mapping[str, Any], programs: Sequence[str]) -
         ) as process:  # fmt: skip
             errors = process.communicate(timeout=120)[1]
         if process.returncode:
-            raise RuntimeError(errors.decode()[-2000:])
+            raise RuntimeError(f"{process.returncode} {errors.decode()[-2000:]}")
+        if trace is not None:
+            trace += [(home / f"errors.{number}").read_text(errors="replace") for number in range(len(jobs))]
         return [_starts(home / "log" / str(number)) for number in range(len(jobs))]
 
 
@@ -355,13 +379,13 @@ def _plain(text: str, per_node: int) -> str:
 
 
 def _normal(start: Start, names: set[str], codes: set[str]) -> tuple[Any, ...]:
-    per_node = int(start.env.get("PER_NODE", "1"))
+    per_node = int(start.env.get("JUDGE_PER_NODE", "1"))
     env = {name: _plain(value, per_node) for name, value in start.env.items() if name in names}
     if "W621" in codes:
         env = {name: value for name, value in env.items() if "PORT" not in name}
     words = tuple(_plain(word, per_node) for word in start.words)
     files = {_plain(name, per_node): _plain(text, per_node) for name, text in start.files.items()}
-    tasks = (start.env.get("TASK", "0"), start.env.get("COUNT", "1"))
+    tasks = (start.env.get("JUDGE_TASK", "0"), start.env.get("JUDGE_COUNT", "1"))
     return words, tuple(sorted(env.items())), start.folder, tuple(sorted(files.items())), tasks
 
 
@@ -410,7 +434,8 @@ def main() -> None:
         name = (whole.parent if (whole / "HEAD").is_file() else whole).name.replace("+", "/")
         counted: Counter[str] = Counter()
         for path, text in sbatch_corpus.texts(source):
-            if sbatch_corpus.launches(text) and re.search(given.only, path):
+            shell = re.match(r"#!.*sh\b", text)
+            if shell and sbatch_corpus.launches(text) and re.search(given.only, path):
                 verdict = judge(path, text)
                 counted[verdict.result] += 1
                 if given.list:
@@ -439,7 +464,7 @@ def _flat(start: Start) -> str:
     return repr((" ".join(words), folder, tasks, shown, files))
 
 
-HIDDEN = ("SLURM", "PWD", "OLDPWD", "LOG", "PATH", "PET_", "GROUP_", "JOB_COMP", "PER_NODE", "TASK_NODE", "STEP", "LC_", "BASH", "AS", "HOSTNAME", "_", "SHLVL", "NODE_RANK", "NNODES", "COUNT", "TASK", "POD_NAME")
+HIDDEN = ("SLURM", "PWD", "OLDPWD", "PATH", "PET_", "GROUP_", "JOB_COMP", "JUDGE_PER_NODE", "JUDGE_TASK_NODE", "LC_", "BASH", "HOSTNAME", "_", "SHLVL", "NODE_RANK", "NNODES", "JUDGE_", "POD_NAME")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,8 +16,9 @@ import sys
 from typing import Any
 
 RECORD = r"""#!/bin/dash
-# Writes down how it was started.
-[ -n "$AS" ] && name="$AS" || name="$0"
+# Writes down how it was started, unless a command substitution of the batch host asks it for something.
+[ "${JUDGE_STEP:-}" != 1 ] && [ -p /dev/stdout ] && exit 0
+[ -n "$JUDGE_AS" ] && name="$JUDGE_AS" || name="$0"
 case "$name" in /stubs/*) name="${name##*/}" ;; esac
 { printf 'P%s\0' "$name"; for word; do printf 'W%s\0' "$word"; done
   printf 'D%s\0' "$PWD"
@@ -26,9 +28,9 @@ case "$name" in /stubs/*) name="${name##*/}" ;; esac
       [ -f "$word" ] && { printf 'F%s=' "$word"; cat "$word"; printf '\0'; } ;; esac
   done
   env -0 | sed -z 's/^/E/'; printf '\001'; } > "/stub/record.$$" 2>/dev/null
-cat "/stub/record.$$" >> "$LOG"
+cat "/stub/record.$$" >> "$JUDGE_LOG"
 rm -f "/stub/record.$$"
-[ "${STEP:-}" != 1 ] || [ -z "${FAIL:-}" ] || exit 3
+[ "${JUDGE_STEP:-}" != 1 ] || [ -z "${JUDGE_FAIL:-}" ] || exit 3
 """
 SHELL = r"""#!/bin/dash
 # bash -c TEXT and scripts that exist run; other scripts are programs.
@@ -37,18 +39,30 @@ case "${1:-}" in
   -*) [ -f "${2:-}" ] && exec /bin/NAME "$@" ;;
   *) [ -f "$1" ] && exec /bin/NAME "$@" ;;
 esac
-AS=NAME exec /stubs/record "$@"
+JUDGE_AS=NAME exec /stubs/record "$@"
 """
 RC = r"""
-command_not_found_handle() { AS="$1" /stubs/record "${@:2}"; }
+command_not_found_handle() { JUDGE_AS="$1" /stubs/record "${@:2}"; }
 cd() { local to="${@: -1}"; [ $# -eq 0 ] || [ "$to" = - ] || mkdir -p -- "$to" 2>/dev/null; builtin cd "$@"; }
+pushd() { mkdir -p -- "${@: -1}" 2>/dev/null; builtin pushd "$@"; }
 source() { [ ! -f "$1" ] || builtin source "$@"; }
 . () { source "$@"; }
 module() { :; }
 ml() { :; }
 unset RANDOM; RANDOM=10000
 """
-SILENT = "nvidia-smi squeue sleep sinfo ibstat nproc scancel sacct nvcc rocm-smi conda lscpu free df".split()
+MPIRUN = r"""#!/bin/dash
+# mpirun. The line that bayplan writes for `srun --mpi` runs its program as some of the ranks.
+[ "$1 $3 ${4%%:*} $5 $6" = "-np --map-by ppr --bind-to none" ] || exec /stubs/record "$@"
+JUDGE_COUNT="$2" slots="${4#*:}"
+slots="${slots%%:*}"
+shift 6
+for rank in $(printf '%s\n' 0 1 $((JUDGE_COUNT - 1)) | sort -nu); do
+  [ "$rank" -ge "$JUDGE_COUNT" ] || JUDGE_TASK="$rank" JUDGE_TASK_NODE="node$((rank / slots))" JUDGE_COUNT="$JUDGE_COUNT" OMPI_COMM_WORLD_RANK="$rank" \
+    OMPI_COMM_WORLD_SIZE="$JUDGE_COUNT" OMPI_COMM_WORLD_LOCAL_RANK=$((rank % slots)) OMPI_COMM_WORLD_LOCAL_SIZE="$slots" "$@"
+done
+"""
+SILENT = "nvidia-smi squeue sleep sinfo ibstat nproc scancel sacct nvcc rocm-smi conda lscpu free df clear tput reset pkill killall fuser shutdown reboot".split()
 SRUN = r"""#!/usr/bin/python3
 import json, os, subprocess, sys
 job = json.load(open("/stub/task.json"))["job"]
@@ -86,11 +100,11 @@ for words in components:
         tasks = nodes * (per_node or job["per_node"]) if per_node or "nodes" in options else job["tasks"]
     nodes = min(nodes, tasks)
     each = max(1, tasks // nodes)
-    env = {**os.environ, "SLURM_NTASKS": str(tasks), "STEP": "1"}
+    env = {**os.environ, "SLURM_NTASKS": str(tasks), "JUDGE_STEP": "1"}
     if "export" in options:
         parts = [part for part in options["export"].split(",") if part]
         if "ALL" not in parts:
-            keep = {"PATH", "LOG", "BASH_ENV", "FAIL", "STEP"} | {part for part in parts if "=" not in part}
+            keep = {"PATH", "JUDGE_LOG", "BASH_ENV", "JUDGE_FAIL", "JUDGE_STEP"} | {part for part in parts if "=" not in part}
             env = {name: value for name, value in env.items() if name in keep or name.startswith("SLURM")}
         env.update(part.split("=", 1) for part in parts if "=" in part)
     inside = "container-image" in options or "container-name" in options or job["container"]
@@ -98,18 +112,18 @@ for words in components:
     os.makedirs(folder, exist_ok=True)
     for rank in sorted({0, min(1, tasks - 1), tasks - 1}):
         node = rank // each
-        own = {"SLURM_PROCID": rank, "SLURM_NODEID": node, "SLURM_LOCALID": rank % each, "TASK": rank, "COUNT": tasks}
-        own |= {"TASK_NODE": f"node{node}", "PER_NODE": "1", "SLURMD_NODENAME": f"node{node}"}
-        full = {**env, **{name: str(value) for name, value in own.items()}}
+        own = {"SLURM_PROCID": rank, "SLURM_NODEID": node, "SLURM_LOCALID": rank % each, "JUDGE_TASK": rank, "JUDGE_COUNT": tasks}
+        own |= {"JUDGE_TASK_NODE": f"node{node}", "JUDGE_PER_NODE": "1", "SLURMD_NODENAME": f"node{node}"}
+        full = {**env, **{name: str(value) for name, value in own.items()}, "PWD": folder}
         try:
             code = subprocess.run(program, env=full, cwd=folder, stdin=subprocess.DEVNULL).returncode or code
         except OSError:
-            code = subprocess.run(["/stubs/record", *program[1:]], env={**full, "AS": program[0]}, cwd=folder).returncode or code
+            code = subprocess.run(["/stubs/record", *program[1:]], env={**full, "JUDGE_AS": program[0]}, cwd=folder).returncode or code
 sys.exit(code)
 """
 SCONTROL = r"""#!/bin/dash
 # scontrol show hostnames node[0-7]
-case "$1 $2" in "show hostname"*) ;; *) exit 0 ;; esac
+case "$1 $2" in "show hostname"*) ;; "show job") echo "   Command=/job/checkout/a/b/script.sh"; exit ;; *) exit ;; esac
 list="${3:-$SLURM_JOB_NODELIST}"
 case "$2" in *=*) list="${2#*=}" ;; esac
 case "$list" in
@@ -132,23 +146,28 @@ def stubs(task: dict[str, Any]) -> None:
     """Every program that a script may start."""
     name = task["job"]["name"]
     write("/stubs/record", RECORD)
-    for program in ("python", "python3", "torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "pip", "git", "ssh"):
+    for program in ("python", "python3", "torchrun", "accelerate", "deepspeed", "mpiexec", "pip", "git", "ssh"):
         write(f"/stubs/{program}", RECORD)
     for program in task["programs"]:
-        if program not in ("bash", "sh", "zsh"):
+        if program not in ("bash", "sh", "zsh", "mpirun"):
             write(program if program.startswith("/") else f"/stubs/{program}", RECORD)
+    write("/stubs/mpirun", MPIRUN)
     for program in SILENT:
         write(f"/stubs/{program}", "#!/bin/dash\n")
     for program in ("bash", "sh"):
         write(f"/stubs/{program}", SHELL.replace("NAME", program))
     write("/stubs/srun", SRUN.replace("HERE", repr(task["here"])))
     write("/stubs/scontrol", SCONTROL)
-    write("/stubs/hostname", '#!/bin/dash\necho "${TASK_NODE:-node0}"\n')
+    write("/stubs/hostname", '#!/bin/dash\necho "${JUDGE_TASK_NODE:-node0}"\n')
     write("/stubs/getent", '#!/bin/dash\necho "$2"\n')
     write("/stubs/date", f'#!/bin/dash\ncase "$*" in *%s*|*%N*|*%H*|*%Y*|*%d*) echo 10000;; *) echo {name};; esac\n')
     write("/stubs/uuidgen", "#!/bin/dash\necho 10000\n")
     write("/stubs/sleep", "#!/bin/dash\n")
     write("/stubs/rc", RC)
+    write("/job/checkout/a/b/script.sh", "")
+    for is_folder, path in task["job"]["files"]:
+        if not os.path.exists(path):
+            write(f"{path}/file" if is_folder else path, "")
 
 
 def main() -> None:
@@ -157,18 +176,22 @@ def main() -> None:
         task = json.load(file)
     stubs(task)
     for number, job in enumerate(task["jobs"]):
-        env = {"PATH": "/stubs:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **job["env"], "LOG": f"/stub/log/{number}"}
+        env = {"PATH": "/stubs:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **job["env"], "JUDGE_LOG": f"/stub/log/{number}"}
+        env["BASH_ENV"] = "/stubs/rc"
         if text := env.pop("TEXT", ""):
             write(f"{task['here']}.sh", text)
-            env["BASH_ENV"] = "/stubs/rc"
-        os.makedirs(job["folder"], exist_ok=True)
+        else:
+            env.setdefault("JUDGE_STEP", "1")
+        for folder in (job["folder"], *(value for name, value in job["env"].items() if re.fullmatch(r"/fsx/\w+", value))):
+            with contextlib.suppress(OSError):
+                os.makedirs(folder, exist_ok=True)
         program = shutil.which(job["argv"][0], path=env["PATH"])
         argv = job["argv"] if program else ["/stubs/record", *job["argv"][1:]]
-        env |= {} if program else {"AS": job["argv"][0]}
+        env |= {} if program else {"JUDGE_AS": job["argv"][0]}
         env["PWD"] = job["folder"]
         with subprocess.Popen(
             [program or argv[0], *argv[1:]], env=env, cwd=job["folder"], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=sys.stderr if os.environ.get("SHOW") else subprocess.DEVNULL, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=open(f"/stub/errors.{number}", "w"), start_new_session=True,
         ) as process:  # fmt: skip
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)

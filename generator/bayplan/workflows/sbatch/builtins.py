@@ -121,8 +121,9 @@ class Builtins(Expander):
 
     def forget(self, name: str, value: Unknown, spot: Position) -> None:
         """Set a variable to an unknown value. `--set` provides another one."""
-        if value.refused:
-            self.unknown(value, spot)
+        if value.refused and name not in self.given:
+            hint = value.hint if "correct" in value.hint else f"use --set {name}=VALUE with what it prints"
+            self.unknown(value._replace(hint=hint), spot)
         if name in self.given:
             self.values[name] = self.given[name]
         elif _port(name):

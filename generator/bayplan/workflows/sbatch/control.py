@@ -300,11 +300,11 @@ class Control(Builtins):
         try:
             return self.output_of(parsed)
         except UnknownError as problem:
-            why = (
-                problem.value
-                if problem.value.unset or "--set" in problem.value.hint
-                else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
-            )
+            why = problem.value
+            if STARTS.search(text):
+                why = Unknown(f"the script reads what the step in $({shorten(command)}) prints", hint, refused=True)
+            elif not why.unset and "--set" not in why.hint:
+                why = Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
             raise UnknownError(why) from None
         finally:
             self.frozen, self.place = frozen, place

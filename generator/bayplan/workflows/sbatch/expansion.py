@@ -156,7 +156,7 @@ class Expander:
         value = self.value(name)
         if isinstance(value, Unknown):
             if value.unset:
-                raise UnknownError(Unknown(f"${{{name}[@]}} has no value in the script", value.hint))
+                return []
             raise UnknownError(value)
         return [value] if isinstance(value, str) else [value[key] for key in sorted(value)]
 

@@ -142,7 +142,7 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
         data["interpreter"],
         data["variables"].get(IMAGE, ""),
         _queue(tuple(sections), site.get("queues", {}), findings),
-        _exported(options, variables, findings),
+        _exported(options, variables, bool(re.search(r"\$\{?image\b", body["text"])), findings),
         pods.remarks(data["comments"], body["text"]) if labels else None,
         topology,
         site,
@@ -190,8 +190,10 @@ EXPORTED = re.compile(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)")
 """The parts of --export, with quotes around commas."""
 
 
-def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
-    """The environment of the body: --export, and --set on the command line."""
+def _exported(
+    options: Mapping[str, UsedOption], variables: Mapping[str, str], own_image: bool, findings: Findings
+) -> dict[str, str]:
+    """The environment of the body: --export, and --set on the command line. `own_image`: the body reads $image."""
     result: dict[str, str] = {}
     if option := options.get("export"):
         for part in EXPORTED.findall(option.value):
@@ -201,7 +203,7 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
             elif name not in ("ALL", "NONE", "NIL") and name not in variables:
                 message = f"cannot evaluate ${name}: --export takes it from the login node"
                 findings.error("W609", option.spot, message, f"use --set {name}=VALUE")
-    return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
+    return {**result, **{name: value for name, value in variables.items() if name != IMAGE or own_image}}
 
 
 def slurm_variables(script: Script, section: int = 0) -> dict[str, str]:

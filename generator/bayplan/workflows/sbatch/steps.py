@@ -21,6 +21,8 @@ from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, per_node, shape
 
 
+_LOOKUPS = re.compile(r"\bscontrol\s+show\s+hostnames?\b")
+
 LEFT_OUT = "bayplan leaves out", "the pod runs the whole script, so its image must have"
 """Parts of W612 for scripts with steps, and for scripts that are the only task."""
 
@@ -89,7 +91,10 @@ def _single_task(
     """A body without steps runs on the first node: the whole body is the only task."""
     shape = script.first.shape
     spot = result.work[0].spot if result.work else script.first.spot
-    clients = commands_in(script.body) & CLIENTS
+    clients, text = commands_in(script.body) & CLIENTS, script.body
+    if len(re.findall(r"\bscontrol\b", text)) == len(_LOOKUPS.findall(text)):
+        clients -= {"scontrol"}
+        text = f"scontrol() {{ hostname; }}  # the only node of the job\n{text}" if "scontrol" in text else text
     if has_errors(seen.all()) and (clients or not result.work):
         findings.diagnostics.update(seen.diagnostics)
         return None
@@ -109,6 +114,9 @@ def _single_task(
     if only:
         findings.diagnostics.update(seen.diagnostics)
         return [[only._replace(options={}, batch=0)]]
+    if clients and all(each.step for each in result.work):  # bayplan has evaluated what they print
+        findings.diagnostics.update(seen.diagnostics)
+        return [[each.step._replace(options={})] for each in result.work if each.step]
     for name in sorted(clients):
         hint = "remove it, or start the program with srun: then bayplan evaluates the script"
         findings.error("W611", spot, f"the pod runs the whole script, and {name} needs Slurm, which no pod has", hint)
@@ -119,7 +127,7 @@ def _single_task(
     names = set(re.findall(r"\bSLURM_\w+", script.body))
     slurm = {name: values[name] for name in sorted(names) if name in values}
     folder = values.get("PWD", "")
-    return [[Step({}, (shell, "-c", script.body), {**slurm, **script.exported}, (), folder, spot, 0)]]
+    return [[Step({}, (shell, "-c", text), {**slurm, **script.exported}, (), folder, spot, 0)]]
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:

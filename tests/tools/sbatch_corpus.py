@@ -71,7 +71,9 @@ def judge(path: str, text: str) -> Script:
 
 def value_of(name: str, text: str = "") -> str:
     """The value that a judge gives a variable of --set."""
-    assigned = re.findall(rf"^\s*(?:export )?{name}=(\"[^\"$`\\]*\"|'[^'\\]*'|[\w./:-]*)\s*(?:#.*)?$", text, re.MULTILINE)
+    assigned = re.findall(
+        rf"^\s*(?:export )?{name}=(\"[^\"$`\\]*\"|'[^'\\]*'|[\w./:-]*)\s*(?:#.*)?$", text, re.MULTILINE
+    )
     if assigned:
         return assigned[0].strip("\"'")
     if compared := re.search(rf"\$\{{?{name}\b\}}?\"?\s*==?\s*['\"]?(\w+)", text):

@@ -122,11 +122,20 @@ def judge(path: str, text: str) -> Verdict:
     trace: list[str] = []
     first = _run([script._replace(argv=[script.argv[0], "-x", *script.argv[1:]])], job, (), trace)
     programs = sorted({start.words[0] for start in first[0]})
-    job["files"] = [(kind == "d", path or printed) for kind, path, printed in EXPECTED.findall("\n".join(trace))]
+    for kind, path, printed, asked, wanted, written in EXPECTED.findall("\n".join(trace)):
+        job["files"].append(
+            (kind == "d" or asked == "d", path or printed or wanted or os.path.join(script.folder, written))
+        )
     (left,) = _run([script], job, programs)
     left = [_given(start, values) for start in left]
     gangs = list(_pods(document, flow, findings, job))
-    pods = [pod if pod.argv[-1].partition("\n")[2] not in text or len(pod.argv) != 3 else pod._replace(env={**pod.env, "JUDGE_STEP": "0"}) for gang in gangs for pod in gang]
+    pods = [
+        pod
+        if pod.argv[-1].partition("\n")[2] not in text or len(pod.argv) != 3
+        else pod._replace(env={**pod.env, "JUDGE_STEP": "0"})
+        for gang in gangs
+        for pod in gang
+    ]
     ran = _run(pods, job, programs)
     codes = {each.code for each in findings}
     right, at = [], 0
@@ -153,7 +162,11 @@ def _given(start: Start, values: Mapping[str, str]) -> Start:
     return start
 
 
-EXPECTED = re.compile(r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$", re.MULTILINE)
+EXPECTED = re.compile(
+    r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$"
+    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: line \d+: (\S+): No such file",
+    re.MULTILINE,
+)
 """Files without which a script ends, and files that it prints, in a trace of bash: bayplan supposes that they exist."""
 
 
@@ -214,7 +227,9 @@ def _script(text: str, values: Mapping[str, str], job: Mapping[str, Any]) -> Job
     }
     options = {"partition": "PARTITION", "account": "ACCOUNT"}
     for option, name in options.items():
-        if found := re.findall(rf"^#SBATCH.*?(?:--{option}[= ]|-{option[0]} ?|-{option[0].upper()} ?)([\w.-]+)", text, re.M):
+        if found := re.findall(
+            rf"^#SBATCH.*?(?:--{option}[= ]|-{option[0]} ?|-{option[0].upper()} ?)([\w.-]+)", text, re.M
+        ):
             env[f"SLURM_JOB_{name}"] = found[-1]
     if array := re.search(r"^#SBATCH.*?(?:--array|-a)[= ]?([0-9]+)", text, re.MULTILINE):
         env |= dict.fromkeys((f"SLURM_ARRAY_TASK_{each}" for each in ("ID", "MIN", "MAX")), array[1])
@@ -225,8 +240,14 @@ def _script(text: str, values: Mapping[str, str], job: Mapping[str, Any]) -> Job
     env |= {name: value for name, value in values.items() if not name.isdigit() and name != "image"}
     folder = re.search(r"^#SBATCH.*?(?:--chdir|--workdir|-D)[= ]?(\S+)", text, re.MULTILINE)
     start = values.get("PWD", HERE)
-    arguments = [values.get(str(number), "") for number in range(1, 1 + max([int(n) for n in values if n.isdigit()], default=0))]
-    return Job(["/bin/bash", f"{HERE}.sh", *arguments], {**env, "TEXT": text}, os.path.normpath(os.path.join(start, folder[1] if folder else "")))
+    arguments = [
+        values.get(str(number), "") for number in range(1, 1 + max([int(n) for n in values if n.isdigit()], default=0))
+    ]
+    return Job(
+        ["/bin/bash", f"{HERE}.sh", *arguments],
+        {**env, "TEXT": text},
+        os.path.normpath(os.path.join(start, folder[1] if folder else "")),
+    )
 
 
 # -- what a cluster runs
@@ -236,23 +257,33 @@ def _pods(document: Document, flow: Any, findings: Any, job: Mapping[str, Any]) 
     """The first two pods and the last one of each podSet, in the order of the gangs."""
     cards = max([*(pods.accelerator.per_pod if pods.accelerator else 0 for pods in _pod_sets(flow))], default=0) or 8
     nodes = 2 * max(1, sum(pods.replicas for pods in _pod_sets(flow)))
-    compiled, _ = pipeline.compile(
+    compiled, _timings = pipeline.compile(
         pipeline.Request(document, _topology(cards, min(nodes, 40_000)), workflow_format="sbatch", prove=False)
     )
     launched = any(pods.launcher for pods in _pod_sets(flow))
+    UNRENDERED.update({each.code for each in compiled.diagnostics if compiled.value is None and has_errors((each,))})
     documents = [] if compiled.value is None else [head(each) for each in compiled.value.documents]
     for gang in flow.gangs:
-        templates = [] if launched else list(_templates(documents, gang.name))
+        templates = [] if launched else list(_templates(documents, {gang.name, f"{flow.name}-{gang.name}"}))
         if templates:
             yield [pod for template in templates for pod in _of(template, job)]
         else:
             yield [pod for pods in _pod_sets_of(gang) for pod in _of_model(pods, job)]
 
 
+UNRENDERED: Counter[str] = Counter()
+"""Why workflows have no manifests on the judge's cluster: then their podSets run as they are."""
+
+
 def _topology(cards: int, nodes: int) -> Document:
     pool = {
         "name": "pool",
-        "node": {"accelerator": "h100", "count": cards, "cpu": "1000", "memory": "9000Gi", "ephemeral-storage": "9000Gi"},
+        "node": {
+            "accelerator": "h100",
+            "count": cards,
+            "cpu": "1000",
+            "memory": "9000Gi",
+        },
         "levels": [
             {"name": "aggregated-block", "label": "example.com/blocks"},
             {"name": "block", "label": "example.com/block"},
@@ -270,32 +301,40 @@ def _topology(cards: int, nodes: int) -> Document:
     return Document("topology.yaml", "", 0, data)
 
 
-def _templates(documents: Sequence[Any], gang: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """The pod templates of a gang, with their number of pods."""
+def _templates(documents: Sequence[Any], gangs: set[str]) -> Iterator[list[tuple[dict[str, Any], int, int]]]:
+    """The pods of each podSet of a gang: their template, how many pods its Job has, and their number in the Jobs."""
+    found: dict[str, list[tuple[dict[str, Any], int, int]]] = {}
     for each in documents:
-        jobs = [each] if each["kind"] == "Job" else []
-        jobs = [job["template"] for job in each["spec"]["replicatedJobs"]] if each["kind"] == "JobSet" else jobs
-        for template in [job["spec"]["template"] for job in jobs]:
-            if template["metadata"].get("labels", {}).get("bayplan.dev/gang") == gang:
-                yield template, next(job["spec"]["completions"] for job in jobs if job["spec"]["template"] is template)
+        jobs = [(each, 1)] if each["kind"] == "Job" else []
+        if each["kind"] == "JobSet":
+            jobs = [(job["template"], job["replicas"]) for job in each["spec"]["replicatedJobs"]]
+        for job, copies in jobs:
+            template, size = job["spec"]["template"], job["spec"]["completions"]
+            labels = template["metadata"].get("labels", {})
+            if labels.get("bayplan.dev/gang") in gangs:
+                pods = found.setdefault(labels["bayplan.dev/pod-set"], [])
+                pods += [(template, size, number) for number in range(size * copies)]
+    yield from found.values()
 
 
 def _chosen(count: int) -> list[int]:
     return sorted({0, min(1, count - 1), count - 1})
 
 
-def _of(template: tuple[dict[str, Any], int], job: Mapping[str, Any]) -> Iterator[Job]:
-    """The processes of some pods of a template."""
-    pod, count = template
-    container = pod["spec"]["containers"][0]
-    for number in _chosen(count):
-        env = {"JOB_COMPLETION_INDEX": str(number)}
+def _of(pods: Sequence[tuple[dict[str, Any], int, int]], job: Mapping[str, Any]) -> Iterator[Job]:
+    """The processes of some pods of a podSet."""
+    for rank in _chosen(len(pods)):
+        pod, size, number = pods[rank]
+        container = pod["spec"]["containers"][0]
+        fields = {"completion-index": number % size, "pod-index": number % size, "job-index": number // size}
+        env = {"JOB_COMPLETION_INDEX": str(number % size)}
         for entry in container.get("env", []):
             field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
-            given = str(number) if "completion-index" in field or "pod-index" in field else f"<{field}>"
+            given = next((str(value) for name, value in fields.items() if name in field), f"<{field}>")
             env[entry["name"]] = expand(entry["value"], env) if "value" in entry else given
         words = [expand(word, env) for key in ("command", "args") for word in container.get(key, [])]
-        yield Job(words, {**env, "JUDGE_COUNT": str(count), **_place(number, job)}, container.get("workingDir", HERE))
+        own = {"JUDGE_COUNT": str(len(pods)), "JUDGE_SIZE": str(size), **_place(rank, job)}
+        yield Job(words, {**env, **own}, container.get("workingDir", HERE))
 
 
 def _of_model(pods: Any, job: Mapping[str, Any]) -> Iterator[Job]:
@@ -311,7 +350,9 @@ def _of_model(pods: Any, job: Mapping[str, Any]) -> Iterator[Job]:
 
 
 def _place(number: int, job: Mapping[str, Any]) -> dict[str, str]:
-    return {"JUDGE_TASK_NODE": f"node{number // job['per_node']}", "JUDGE_TASK": str(number)}
+    per_node = job["per_node"]
+    node = f"node{number // per_node}"
+    return {"JUDGE_TASK_NODE": node, "JUDGE_TASK": str(number), "JUDGE_PER_NODE": str(per_node)}
 
 
 def _pod_sets(flow: Any) -> Iterator[Any]:
@@ -369,22 +410,24 @@ def _start(text: str) -> Start:
 
 # -- the comparison
 
-HOST = re.compile(r"[a-z0-9-]+?-(\d+)\.[a-z0-9-]+\.(?:ml|<metadata.namespace>|\$\(POD_NAMESPACE\))\.svc\.cluster\.local")
+HOST = re.compile(
+    r"[a-z0-9-]+?-(?:(\d+)-)?(\d+)\.[a-z0-9-]+\.(?:ml|<metadata.namespace>|\$\(POD_NAMESPACE\))\.svc\.cluster\.local"
+)
 
 
-def _plain(text: str, per_node: int) -> str:
+def _plain(text: str, env: Mapping[str, str]) -> str:
     """Text with node names in place of the addresses of pods."""
+    size, per_node = int(env.get("JUDGE_SIZE", "1")), int(env.get("JUDGE_PER_NODE", "1"))
     text = re.sub(r"@node-\d+-(\d+)@", r"node\1", text)
-    return HOST.sub(lambda match: f"node{int(match[1]) // per_node}", text)
+    return HOST.sub(lambda match: f"node{(int(match[1] or 0) * size + int(match[2])) // per_node}", text)
 
 
 def _normal(start: Start, names: set[str], codes: set[str]) -> tuple[Any, ...]:
-    per_node = int(start.env.get("JUDGE_PER_NODE", "1"))
-    env = {name: _plain(value, per_node) for name, value in start.env.items() if name in names}
+    env = {name: _plain(value, start.env) for name, value in start.env.items() if name in names}
     if "W621" in codes:
         env = {name: value for name, value in env.items() if "PORT" not in name}
-    words = tuple(_plain(word, per_node) for word in start.words)
-    files = {_plain(name, per_node): _plain(text, per_node) for name, text in start.files.items()}
+    words = tuple(_plain(word, start.env) for word in start.words)
+    files = {_plain(name, start.env): _plain(text, start.env) for name, text in start.files.items()}
     tasks = (start.env.get("JUDGE_TASK", "0"), start.env.get("JUDGE_COUNT", "1"))
     return words, tuple(sorted(env.items())), start.folder, tuple(sorted(files.items())), tasks
 
@@ -406,7 +449,11 @@ def _difference(left: list[Start], gangs: list[list[Start]], names: set[str], co
             return "words"
         ran, runs = (Counter(each[0][0].rpartition("/")[2] for each in side) for side in (one, flat))
         return ", ".join(f"program {name}" for name in {*(ran - runs), *(runs - ran)})
-    found = {part: None for part, at in zip(PARTS, range(5), strict=True) if sorted(str(each[at]) + str(each[0]) for each in one) != sorted(str(each[at]) + str(each[0]) for each in flat)}
+    found = {
+        part: None
+        for part, at in zip(PARTS, range(5), strict=True)
+        if sorted(str(each[at]) + str(each[0]) for each in one) != sorted(str(each[at]) + str(each[0]) for each in flat)
+    }
     if not found and sorted(map(str, one)) == sorted(map(str, flat)):
         at = 0
         for gang in other:
@@ -441,7 +488,10 @@ def main() -> None:
                 if given.list:
                     _show(path, verdict)
         every += counted
-        print(f"| {name} | {sum(counted.values())} | {' | '.join(str(counted[each]) for each in RESULTS)} |", flush=True)
+        print(
+            f"| {name} | {sum(counted.values())} | {' | '.join(str(counted[each]) for each in RESULTS)} |", flush=True
+        )
+    print("not rendered:", dict(UNRENDERED))
     print(f"| all | {sum(every.values())} | {' | '.join(str(every[each]) for each in RESULTS)} |")
 
 
@@ -459,12 +509,33 @@ def _show(path: str, verdict: Verdict) -> None:
 
 
 def _flat(start: Start) -> str:
-    words, env, folder, files, tasks = _normal(start, {name for name in start.env if not name.startswith(HIDDEN)}, set())
+    words, env, folder, files, tasks = _normal(
+        start, {name for name in start.env if not name.startswith(HIDDEN)}, set()
+    )
     shown = " ".join(f"{name}={value}" for name, value in env)
     return repr((" ".join(words), folder, tasks, shown, files))
 
 
-HIDDEN = ("SLURM", "PWD", "OLDPWD", "PATH", "PET_", "GROUP_", "JOB_COMP", "JUDGE_PER_NODE", "JUDGE_TASK_NODE", "LC_", "BASH", "HOSTNAME", "_", "SHLVL", "NODE_RANK", "NNODES", "JUDGE_", "POD_NAME")
+HIDDEN = (
+    "SLURM",
+    "PWD",
+    "OLDPWD",
+    "PATH",
+    "PET_",
+    "GROUP_",
+    "JOB_COMP",
+    "JUDGE_PER_NODE",
+    "JUDGE_TASK_NODE",
+    "LC_",
+    "BASH",
+    "HOSTNAME",
+    "_",
+    "SHLVL",
+    "NODE_RANK",
+    "NNODES",
+    "JUDGE_",
+    "POD_NAME",
+)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ cat "/stub/record.$$" >> "$JUDGE_LOG"
 rm -f "/stub/record.$$"
 [ "${JUDGE_STEP:-}" != 1 ] || [ -z "${JUDGE_FAIL:-}" ] || exit 3
 """
-SHELL = r"""#!/bin/dash
+SHELL = r"""#!/bin/bash
 # bash -c TEXT and scripts that exist run; other scripts are programs.
 case "${1:-}" in
   -*c*|"") exec /bin/NAME "$@" ;;
@@ -160,7 +160,10 @@ def stubs(task: dict[str, Any]) -> None:
     write("/stubs/scontrol", SCONTROL)
     write("/stubs/hostname", '#!/bin/dash\necho "${JUDGE_TASK_NODE:-node0}"\n')
     write("/stubs/getent", '#!/bin/dash\necho "$2"\n')
-    write("/stubs/date", f'#!/bin/dash\ncase "$*" in *%s*|*%N*|*%H*|*%Y*|*%d*) echo 10000;; *) echo {name};; esac\n')
+    write(
+        "/stubs/date",
+        f'#!/bin/dash\ncase "$(printf %s "$*" | sed -E "s/%[CdGHIjmMNsSuVwyY]|[0-9]//g")" in "+"|"-u +") echo 10000;; *) echo {name};; esac\n',
+    )
     write("/stubs/uuidgen", "#!/bin/dash\necho 10000\n")
     write("/stubs/sleep", "#!/bin/dash\n")
     write("/stubs/rc", RC)
@@ -182,7 +185,10 @@ def main() -> None:
             write(f"{task['here']}.sh", text)
         else:
             env.setdefault("JUDGE_STEP", "1")
-        for folder in (job["folder"], *(value for name, value in job["env"].items() if re.fullmatch(r"/fsx/\w+", value))):
+        for folder in (
+            job["folder"],
+            *(value for name, value in job["env"].items() if re.fullmatch(r"/fsx/\w+", value)),
+        ):
             with contextlib.suppress(OSError):
                 os.makedirs(folder, exist_ok=True)
         program = shutil.which(job["argv"][0], path=env["PATH"])

@@ -333,9 +333,7 @@ def _branch(
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
-def _env(
-    part: Part, single: bool, moved: Mapping[str, str], texts: MarkResolver, findings: Findings
-) -> dict[str, str]:
+def _env(part: Part, single: bool, moved: Mapping[str, str], texts: MarkResolver, findings: Findings) -> dict[str, str]:
     """The variables that the script exports, without those that bayplan or the command sets. W609, W616."""
     step, rendezvous = part.step, {("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)} if single else set()
     if single and part.shape.nodes == 1 < part.shape.tasks:  # the tasks of one node are pods

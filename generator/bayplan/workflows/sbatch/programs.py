@@ -65,7 +65,9 @@ def base(word: str) -> str:
     return word.rpartition("/")[2]
 
 
-PREFIXES = frozenset(("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "time", "timeout", "sudo", "then"))
+PREFIXES = frozenset(
+    ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "time", "timeout", "sudo", "then")
+)
 """Commands before a command."""
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bayplan.core.diagnostics import has_errors
 from bayplan.core.phrases import shorten
 from bayplan.kube.shell import quote
-from bayplan.workflows.sbatch import shell
+from bayplan.workflows.sbatch import expansion, programs, shell
 from bayplan.workflows.sbatch.builtins import Body, after, literal
 from bayplan.workflows.sbatch.conditions import single
 from bayplan.workflows.sbatch.control import (
@@ -29,35 +29,10 @@ from bayplan.workflows.sbatch.control import (
     Control,
     Stop,
 )
-from bayplan.workflows.sbatch.expansion import (
-    FOLDER_HINT,
-    MARK,
-    NODES,
-    RANK,
-    Unknown,
-    UnknownError,
-    Value,
-    unknown,
-)
+from bayplan.workflows.sbatch.expansion import Unknown, UnknownError, Value, unknown
 from bayplan.workflows.sbatch.mpi import Launch, launch
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
-from bayplan.workflows.sbatch.programs import (
-    ACTS,
-    CLIENTS,
-    LAUNCHERS,
-    MPI,
-    NO_EFFECT,
-    PER_POD,
-    QUIET,
-    SETUP,
-    TEXTS,
-    base,
-    commands_in,
-    file_of,
-    only_prints,
-    printed,
-    script,
-)
+from bayplan.workflows.sbatch.programs import base, commands_in, file_of, only_prints, printed, script
 from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 
@@ -109,7 +84,7 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                     if part != CHANNEL:
                         message = f'bayplan drops "{shorten(part)}" of --network: it configures Slurm\'s own switches'
                         findings.warning("W604", option.spot, message, NETWORK_HINT)
-            case "nodelist" if not MARK.search(option.value):
+            case "nodelist" if not expansion.MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
                 findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
             case "mpi" if command and option.value != "none" and _RANKED.search(" ".join(command)):
@@ -117,7 +92,7 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                 findings.warning("W604", option.spot, message, "remove it")
             case "mpi" if command and option.value != "none":
                 message = f"--mpi={value}: mpirun starts the ranks of the step, through ssh between its pods"
-                findings.warning("W639", option.spot, message, "use an image with Open MPI, sshd and ssh")
+                findings.warning("W639", option.spot, message, "use an image with Open programs.MPI, sshd and ssh")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi")
@@ -214,7 +189,7 @@ class _Interpreter(Control):
         known = isinstance(self.folder, str)
         why = f"cannot evaluate --chdir={folder}: it begins in the directory that the script is submitted from"
         whole = posixpath.normpath(posixpath.join(str(self.folder), folder))
-        self.enter(whole if known else Unknown(why, FOLDER_HINT.format("PWD")))
+        self.enter(whole if known else Unknown(why, expansion.FOLDER_HINT.format("PWD")))
 
     def ended(self, stop: Stop) -> None:
         """W609, W614: the script ends before it starts anything, or with an error."""
@@ -322,8 +297,8 @@ class _Interpreter(Control):
     def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         """Interpret a command. Each way through gives its fate."""
         name = base("".join(piece.text for piece in words[0].pieces))
-        if self.out is None and name in (*MPI, "srun"):
-            return self._mpirun(each, words, own) if name in MPI else self._srun(each, words[1:], own)
+        if self.out is None and name in (*programs.MPI, "srun"):
+            return self._mpirun(each, words, own) if name in programs.MPI else self._srun(each, words[1:], own)
         if name in self.functions:
             self._call(name, words, own)
         elif name in ("export", "declare", "typeset", "readonly", "local"):
@@ -343,7 +318,7 @@ class _Interpreter(Control):
             pass
         elif self.out is not None:
             self._print(each, words)
-        elif name in PER_POD:
+        elif name in programs.PER_POD:
             self._per_pod(words)
         elif name in ("module", "ml") and {word.raw for word in words[1:]} <= self.modules:
             pass
@@ -357,14 +332,14 @@ class _Interpreter(Control):
             self.outputs.append(self.spot(each))
         elif only_prints(name, " ".join(word.raw for word in words[1:])):
             return self._look(each, name)
-        elif name in SETUP:
+        elif name in programs.SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-        elif name in CLIENTS:
+        elif name in programs.CLIENTS:
             return self.refuse_client(name, words, self.spot(each))
-        elif name in LAUNCHERS or name in QUIET & ACTS.keys() & SHELL_ONLY:
+        elif name in programs.LAUNCHERS or name in programs.QUIET & programs.ACTS.keys() & SHELL_ONLY:
             message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
             hint = "start the program with srun or mpirun"
-            if name in QUIET:
+            if name in programs.QUIET:
                 message, hint = f"bayplan cannot translate `{shorten(self.raw(each))}`", "write out what it does"
             self.findings.error("W611", self.spot(each), message, hint)
             return REFUSED
@@ -491,9 +466,9 @@ class _Interpreter(Control):
     def _look(self, each: Statement, name: str) -> str:
         """A command that only prints or inspects."""
         fate = self.writes((each,)) if file_of(each) else OMITTED
-        if not file_of(each) and name not in NO_EFFECT:
+        if not file_of(each) and name not in programs.NO_EFFECT:
             self.quiet.setdefault(name, self.spot(each))
-        if name not in TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
+        if name not in programs.TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
             self.status, self.why = None, None
         return fate
 
@@ -533,19 +508,7 @@ class _Interpreter(Control):
         """Commands that write a file. If its text is known, every pod writes it."""
         last = items[-1]
         name, file = base(last.name), file_of(last)
-        log = name in QUIET - TEXTS - {
-            "cat",
-            "scontrol",
-            "tee",
-            "head",
-            "tail",
-            "sed",
-            "awk",
-            "grep",
-            "sort",
-            "tr",
-            "cut",
-        }
+        log = name in programs.QUIET - programs.TEXTS - _FILTERS
         spot = self.spot(items[0])
         if self.in_background and log:
             self.outputs.append(spot)
@@ -718,15 +681,15 @@ class _Interpreter(Control):
             return
         self._check_words(words[at:])
         if (text := script(command)) is not None:
-            for name in sorted(commands_in(command[text]) & CLIENTS):
+            for name in sorted(commands_in(command[text]) & programs.CLIENTS):
                 hint = "run it in the batch script, and export what it prints to the step"
                 self.findings.error("W611", spot, f"the task runs {name}, which needs Slurm: no pod has it", hint)
         if container := options.get("container-name"):
-            named = container.value.partition(":")[0]
+            label = container.value.partition(":")[0]
             if "container-image" in options:
-                self.containers[named] = options["container-image"]
-            elif named in self.containers:
-                options = {**options, "container-image": self.containers[named]}
+                self.containers[label] = options["container-image"]
+            elif label in self.containers:
+                options = {**options, "container-image": self.containers[label]}
         folder, chdir = self.folder, options.get("chdir")
         if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
             folder = None
@@ -736,7 +699,7 @@ class _Interpreter(Control):
         elif chdir:
             folder = posixpath.join(folder, chdir.value) if isinstance(folder, str) else chdir.value
             if not folder.startswith("/"):
-                folder = Unknown(f"cannot evaluate --chdir={chdir.value}", FOLDER_HINT.format("PWD"))
+                folder = Unknown(f"cannot evaluate --chdir={chdir.value}", expansion.FOLDER_HINT.format("PWD"))
         if (mounts := options.get("container-mounts")) and re.search(r"(\A|,)\.", mounts.value):
             options = {**options, "container-mounts": self._absolute(mounts)}
         if export := options.get("export"):
@@ -755,7 +718,7 @@ class _Interpreter(Control):
     def _check_words(self, words: Sequence[tuple[str, Position]]) -> None:
         """W609, W616: words of a program that are different in each task, or that have the names of all nodes."""
         for word, place in words:
-            if MARK.search(word) and f"\0{RANK}:" in word:
+            if expansion.MARK.search(word) and f"\0{expansion.RANK}:" in word:
                 message = "the batch shell expands this variable to 0, so every task gets 0"
                 hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
                 self.findings.warning("W616", place, message, hint)
@@ -774,7 +737,7 @@ class _Interpreter(Control):
         """W609: what the script writes where it starts would be elsewhere for a pod with another directory."""
         if loose := next((line for line in self.before if line in self.loose), ""):
             why = f"`{shorten(loose)}` runs where the script starts, which is unknown; this command runs elsewhere"
-            self.unknown(Unknown(why, FOLDER_HINT.format("PWD")), spot)
+            self.unknown(Unknown(why, expansion.FOLDER_HINT.format("PWD")), spot)
 
     def _absolute(self, mounts: UsedOption) -> UsedOption:
         """`--container-mounts=.:/work` from the working directory."""
@@ -782,7 +745,7 @@ class _Interpreter(Control):
             why = Unknown(
                 f"cannot evaluate {mounts.value}: it begins in the directory that the script is submitted from"
             )
-            self.unknown(why._replace(hint=FOLDER_HINT.format("PWD")), mounts.spot)
+            self.unknown(why._replace(hint=expansion.FOLDER_HINT.format("PWD")), mounts.spot)
             return mounts._replace(value="")
         parts = [
             posixpath.normpath(posixpath.join(self.folder, part.partition(":")[0])) + ":" + part.partition(":")[2]
@@ -799,6 +762,7 @@ SHELL_ONLY = frozenset(("trap", "getopts", "date", "hostname", "shopt"))
 EXPORTS = "export -f"
 """Only bash can do it."""
 
+_FILTERS = frozenset(("cat", "scontrol", "tee", "head", "tail", "sed", "awk", "grep", "sort", "tr", "cut"))
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 _ONE = {name: UsedOption(STEPS[name], "1", Position()) for name in ("nodes", "ntasks")}
 
@@ -806,7 +770,7 @@ _ONE = {name: UsedOption(STEPS[name], "1", Position()) for name in ("nodes", "nt
 def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings) -> None:
     """W609, W616: the names of nodes in words and variables of a task, where the address of a pod is something else."""
     for text, place in texts:
-        if f"\0{NODES}:" in text:
+        if f"\0{expansion.NODES}:" in text:
             hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
             findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
         for word in _WITH_NODE.findall(text):

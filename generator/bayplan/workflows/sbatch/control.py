@@ -145,8 +145,9 @@ class Control(Builtins):
 
     def _pipeline(self, items: Sequence[Statement], checked: bool = False) -> None:
         self.place = self.spot(items[0])
-        self.last, self.status = self.status, 0
-        self.last_supposed, self.supposed = self.supposed, False
+        self.last, self.last_supposed = self.status, self.supposed
+        if len(items) > 1 or items[0].opened in ("", "[[", "((", "function"):  # in a block, $? is that before the block
+            self.status, self.supposed = 0, False
         if len(items) == 1:
             self.statement(items[0])
         elif self.out is not None:
@@ -165,7 +166,7 @@ class Control(Builtins):
             raise Stop("exit", self.status)
 
     def only_fails(self, items: Sequence[Statement]) -> None:
-        """Statements that run only if a step fails, which ends the gang. W610: they start it, or another step, again."""
+        """Statements that run only if a step fails, which ends the gang. W610: they start a step again."""
         self.becomes(items, OMITTED)
         spot = self.spot(items[0])
         names = programs.commands(items) | set().union(
@@ -464,14 +465,16 @@ class Control(Builtins):
             for clause in each.clauses:
                 self._unclear(each, clause.body, problem.value)
             return
-        falls = False
+        falls = matched = False
         for clause, expressions in zip(each.clauses, patterns, strict=True):
             if not falls and not any(re.fullmatch(expression, subject, re.DOTALL) for expression in expressions):
                 continue
+            matched = True
             self.run(clause.body)
             falls = clause.end == ";&"
             if clause.end == ";;":
                 return
+        self.status = self.status if matched else 0
 
     def _unclear(self, each: Statement, body: Sequence[Statement], why: Unknown | None = None) -> None:
         """A branch or loop that only the running script enters or leaves."""
@@ -551,6 +554,7 @@ class Control(Builtins):
             self.values[each.words[0].raw] = problem.value
             self._unclear(each, each.clauses[0].body, problem.value)
             return
+        self.status = self.status if items else 0
         for item in items:
             self.values[each.words[0].raw] = item
             if not self._again(each.clauses[0].body):

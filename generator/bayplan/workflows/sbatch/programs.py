@@ -10,6 +10,8 @@ from functools import partial
 
 from bayplan.core.package_data import table
 from bayplan.workflows.sbatch.expansion import MARK, NODE, NODES, TIME, mark
+from bayplan.workflows.sbatch.options import STEPS, Findings, Position
+from bayplan.workflows.sbatch.shape import parse
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, COMMAND, PROCESS, Statement, UnreadableError, statements
 
 _ROWS = tuple(csv.DictReader(table("workflows", "sbatch", "commands.csv").splitlines()))
@@ -272,21 +274,9 @@ def hosts(listed: str, nodes: Nodes) -> Lines | None:
 
 def _address_by_srun(words: Lines) -> Lines | None:
     """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` prints the address of a node."""
-    place, single = "", False
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        short = re.fullmatch(r"(-[wNn])(.+)", words[at]) if not words[at].startswith("--") else None
-        if short:
-            name, value, equals = short[1], short[2], "="
-        if name in ("-w", "--nodelist", "-N", "-n", "--nodes", "--ntasks") and not equals:
-            at += 1
-            value = words[at] if at < len(words) else ""
-        if name in ("-w", "--nodelist"):
-            place = value
-        single |= name in ("-n", "--ntasks", "-N", "--nodes") and value == "1"
-        at += 1
-    place = place or (mark(NODE, "0.0") if single else "")
+    options, at = parse([(word, Position()) for word in words], STEPS, Findings())
+    single = any(options[name].value == "1" for name in ("nodes", "ntasks") if name in options)
+    place = options["nodelist"].value if "nodelist" in options else mark(NODE, "0.0") if single else ""
     is_hostname = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
     match = MARK.fullmatch(place)
     return [place] if is_hostname and match and match[1] == NODE else None

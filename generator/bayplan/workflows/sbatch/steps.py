@@ -20,7 +20,6 @@ from bayplan.workflows.sbatch.programs import CLIENTS, SHELLS, base, commands_in
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, per_node, shape
 
-
 _LOOKUPS = re.compile(r"\bscontrol\s+show\s+hostnames?\b")
 
 LEFT_OUT = "bayplan leaves out", "the pod runs the whole script, so its image must have"
@@ -122,8 +121,7 @@ def _single_task(
         findings.error("W611", spot, f"the pod runs the whole script, and {name} needs Slurm, which no pod has", hint)
     for each in seen.all():
         if each.code == "W612":
-            message = each.message.replace(*LEFT_OUT)
-            findings.warning("W612", Position(*each.route[-2:]), message, each.hint or "")
+            findings.diagnostics[each._replace(message=each.message.replace(*LEFT_OUT))] = None
     names = set(re.findall(r"\bSLURM_\w+", script.body))
     slurm = {name: values[name] for name in sorted(names) if name in values}
     folder = values.get("PWD", "")

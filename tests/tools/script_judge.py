@@ -5,8 +5,8 @@
 It prints a row for each repository: the scripts that bayplan accepts and that start the same programs, those that it
 accepts with a finding for what differs, those that it refuses with a way out, and those that it refuses. `different`
 counts what differs without a finding, and must be 0. It fetches nothing. bash runs the script as the batch host, with
-stubs for Slurm's programs and for everything else that the script starts. `srun` runs its program as the first two tasks
-and the last one. Pods run as a kubelet runs them. Both are in a sandbox of bubblewrap, without a network.
+stubs for Slurm's programs and for everything else that the script starts. `srun` runs its program as the first two
+tasks and the last one. Pods run as a kubelet runs them. Both are in a sandbox of bubblewrap, without a network.
 
 It compares the words, the exported variables, the folder, the files that a program gets by name, the number of tasks,
 the order, and whether steps start behind a step that fails.

@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from typing import Any
 
 RECORD = r"""#!/bin/dash
@@ -58,11 +57,17 @@ JUDGE_COUNT="$2" slots="${4#*:}"
 slots="${slots%%:*}"
 shift 6
 for rank in $(printf '%s\n' 0 1 $((JUDGE_COUNT - 1)) | sort -nu); do
-  [ "$rank" -ge "$JUDGE_COUNT" ] || JUDGE_TASK="$rank" JUDGE_TASK_NODE="node$((rank / slots))" JUDGE_COUNT="$JUDGE_COUNT" OMPI_COMM_WORLD_RANK="$rank" \
-    OMPI_COMM_WORLD_SIZE="$JUDGE_COUNT" OMPI_COMM_WORLD_LOCAL_RANK=$((rank % slots)) OMPI_COMM_WORLD_LOCAL_SIZE="$slots" "$@"
+  [ "$rank" -lt "$JUDGE_COUNT" ] || continue
+  export JUDGE_TASK="$rank" JUDGE_TASK_NODE="node$((rank / slots))" JUDGE_COUNT
+  export OMPI_COMM_WORLD_RANK="$rank" OMPI_COMM_WORLD_SIZE="$JUDGE_COUNT"
+  export OMPI_COMM_WORLD_LOCAL_RANK=$((rank % slots)) OMPI_COMM_WORLD_LOCAL_SIZE="$slots"
+  "$@"
 done
 """
-SILENT = "nvidia-smi squeue sleep sinfo ibstat nproc scancel sacct nvcc rocm-smi conda lscpu free df clear tput reset pkill killall fuser shutdown reboot".split()
+SILENT = (
+    *("nvidia-smi", "squeue", "sleep", "sinfo", "ibstat", "nproc", "scancel", "sacct", "nvcc", "rocm-smi", "conda"),
+    *("lscpu", "free", "df", "clear", "tput", "reset", "pkill", "killall", "fuser", "shutdown", "reboot"),
+)
 SRUN = r"""#!/usr/bin/python3
 import json, os, subprocess, sys
 job = json.load(open("/stub/task.json"))["job"]
@@ -82,7 +87,8 @@ for words in components:
             break
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
-            likely = [each for each in job["options"] if each == name] or [each for each in job["options"] if each.startswith(name)]
+            known = job["options"]
+            likely = [each for each in known if each == name] or [each for each in known if each.startswith(name)]
             name = likely[0] if likely else name
             if not equals and job["options"].get(name):
                 value, at = words[at] if at < len(words) else "", at + 1
@@ -104,7 +110,7 @@ for words in components:
     if "export" in options:
         parts = [part for part in options["export"].split(",") if part]
         if "ALL" not in parts:
-            keep = {"PATH", "JUDGE_LOG", "BASH_ENV", "JUDGE_FAIL", "JUDGE_STEP"} | {part for part in parts if "=" not in part}
+            keep = {"PATH", "JUDGE_LOG", "BASH_ENV", "JUDGE_FAIL", "JUDGE_STEP", *parts}
             env = {name: value for name, value in env.items() if name in keep or name.startswith("SLURM")}
         env.update(part.split("=", 1) for part in parts if "=" in part)
     inside = "container-image" in options or "container-name" in options or job["container"]
@@ -112,14 +118,20 @@ for words in components:
     os.makedirs(folder, exist_ok=True)
     for rank in sorted({0, min(1, tasks - 1), tasks - 1}):
         node = rank // each
-        own = {"SLURM_PROCID": rank, "SLURM_NODEID": node, "SLURM_LOCALID": rank % each, "JUDGE_TASK": rank, "JUDGE_COUNT": tasks}
+        own = {"SLURM_PROCID": rank, "SLURM_NODEID": node, "SLURM_LOCALID": rank % each}
+        own |= {"JUDGE_TASK": rank, "JUDGE_COUNT": tasks}
         own |= {"JUDGE_TASK_NODE": f"node{node}", "JUDGE_PER_NODE": "1", "SLURMD_NODENAME": f"node{node}"}
         full = {**env, **{name: str(value) for name, value in own.items()}, "PWD": folder}
         try:
             code = subprocess.run(program, env=full, cwd=folder, stdin=subprocess.DEVNULL).returncode or code
         except OSError:
-            code = subprocess.run(["/stubs/record", *program[1:]], env={**full, "JUDGE_AS": program[0]}, cwd=folder).returncode or code
+            words = ["/stubs/record", *program[1:]]
+            code = subprocess.run(words, env={**full, "JUDGE_AS": program[0]}, cwd=folder).returncode or code
 sys.exit(code)
+"""
+DATE = r"""#!/bin/dash
+# A time as a number is 10000; another one is the name of the job.
+case "$(printf %s "$*" | sed -E 's/%[CdGHIjmMNsSuVwyY]|[0-9]//g')" in "+"|"-u +") echo 10000 ;; *) echo NAME ;; esac
 """
 SCONTROL = r"""#!/bin/dash
 # scontrol show hostnames node[0-7]
@@ -160,10 +172,7 @@ def stubs(task: dict[str, Any]) -> None:
     write("/stubs/scontrol", SCONTROL)
     write("/stubs/hostname", '#!/bin/dash\necho "${JUDGE_TASK_NODE:-node0}"\n')
     write("/stubs/getent", '#!/bin/dash\necho "$2"\n')
-    write(
-        "/stubs/date",
-        f'#!/bin/dash\ncase "$(printf %s "$*" | sed -E "s/%[CdGHIjmMNsSuVwyY]|[0-9]//g")" in "+"|"-u +") echo 10000;; *) echo {name};; esac\n',
-    )
+    write("/stubs/date", DATE.replace("NAME", name))
     write("/stubs/uuidgen", "#!/bin/dash\necho 10000\n")
     write("/stubs/sleep", "#!/bin/dash\n")
     write("/stubs/rc", RC)

@@ -92,7 +92,7 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                 findings.warning("W604", option.spot, message, "remove it")
             case "mpi" if command and option.value != "none":
                 message = f"--mpi={value}: mpirun starts the ranks of the step, through ssh between its pods"
-                findings.warning("W639", option.spot, message, "use an image with Open programs.MPI, sshd and ssh")
+                findings.warning("W639", option.spot, message, "use an image with Open MPI, sshd and ssh")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi")

@@ -184,16 +184,17 @@ def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
 @pytest.mark.parametrize(
     ("commands", "codes"),
     [
-        ("true false : wait set shopt test [", []),
+        ("true false : wait set test [", []),
         (
-            "echo printf date hostname pwd printenv whoami id uname uptime lscpu free df du ls cat nvidia-smi",
+            "echo printf date shopt pwd printenv whoami id uname uptime lscpu free df du ls cat nvidia-smi",
             ["W613"],
         ),
-        ("nvcc which type sleep squeue sinfo sacct sstat scontrol sattach scancel trap clear nproc ibstat", ["W613"]),
+        ("nvcc which type sleep squeue sinfo sacct sstat sattach scancel trap clear nproc ibstat", ["W613"]),
         ("ibv_devinfo lsof ps top grep rocm-smi ulimit stat wc tail head sort times logger unalias", ["W613"]),
         ("hash alias kill jobs disown", ["W613"]),
         ("module ml source . conda mamba micromamba spack lmod activate enroot", ["W612"]),
         ("prun horovodrun pdsh clush ssh parallel", ["W611"]),
+        ("scontrol sbatch sbcast salloc hostname", ["W611"]),
         ("mpirun mpiexec mpiexec.hydra orterun", ["W615", "W628"]),
     ],
 )

@@ -65,11 +65,19 @@ def judge(path: str, text: str) -> Script:
         asked = {name for each in errors for name in NEEDED.findall(each.hint or "")} - values.keys()
         if not asked:
             return Script(path, RESULTS[3], tuple(values), errors)
-        values |= {name: _value(name) for name in asked}
+        values |= {name: value_of(name, text) for name in asked}
     return Script(path, RESULTS[1] if len(values) == 1 else RESULTS[2], tuple(values))
 
 
-def _value(name: str) -> str:
+def value_of(name: str, text: str = "") -> str:
+    """The value that a judge gives a variable of --set."""
+    assigned = re.findall(
+        rf"^\s*(?:export )?{name}=(\"[^\"$`\\]*\"|'[^'\\]*'|[\w./:-]*)\s*(?:#.*)?$", text, re.MULTILINE
+    )
+    if assigned:
+        return assigned[0].strip("\"'")
+    if compared := re.search(rf"\$\{{?{name}\b\}}?\"?\s*==?\s*['\"]?(\w+)", text):
+        return compared[1]
     number = re.search(r"NUM|COUNT|SIZE|WORLD|NODES|PORT|RANK|_ID$|NPROC|GPUS|STEPS", name)
     return "4" if number else f"/fsx/{name.lower()}"
 

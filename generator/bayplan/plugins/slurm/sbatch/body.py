@@ -13,35 +13,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from bayplan.plugin import quote, shorten
-from bayplan.plugins.slurm.sbatch import shell
+from bayplan.plugin import has_errors, quote, shorten
+from bayplan.plugins.slurm.sbatch import expansion, programs, shell
 from bayplan.plugins.slurm.sbatch.builtins import Body, after, literal
 from bayplan.plugins.slurm.sbatch.conditions import single
-from bayplan.plugins.slurm.sbatch.control import MOST_CALLS, STARTS, Control, Stop
-from bayplan.plugins.slurm.sbatch.expansion import (
-    FOLDER_HINT,
-    MARK,
-    NODES,
-    RANK,
-    Unknown,
-    UnknownError,
-    Value,
-    unknown,
+from bayplan.plugins.slurm.sbatch.control import (
+    EFFECT,
+    MOST_CALLS,
+    OMITTED,
+    REFUSED,
+    STARTS,
+    STEP,
+    Control,
+    Stop,
 )
+from bayplan.plugins.slurm.sbatch.expansion import Unknown, UnknownError, Value, unknown
 from bayplan.plugins.slurm.sbatch.mpi import Launch, launch
 from bayplan.plugins.slurm.sbatch.options import STEPS, Findings, Position
-from bayplan.plugins.slurm.sbatch.programs import (
-    LAUNCHERS,
-    MPI,
-    NO_EFFECT,
-    PER_POD,
-    QUIET,
-    SETUP,
-    TEXTS,
-    base,
-    file_of,
-    printed,
-)
+from bayplan.plugins.slurm.sbatch.programs import base, commands_in, file_of, only_prints, printed, script
 from bayplan.plugins.slurm.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.plugins.slurm.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 
@@ -93,7 +82,7 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                     if part != CHANNEL:
                         message = f'bayplan drops "{shorten(part)}" of --network: it configures Slurm\'s own switches'
                         findings.warning("W604", option.spot, message, NETWORK_HINT)
-            case "nodelist" if not MARK.search(option.value):
+            case "nodelist" if not expansion.MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
                 findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
             case "mpi" if command and option.value != "none" and _RANKED.search(" ".join(command)):
@@ -139,6 +128,7 @@ class BodyResult(NamedTuple):
 
     steps: tuple[Step, ...] = ()
     work: tuple[Work, ...] = ()
+    fates: Mapping[Position, str] = {}  # where each statement that ran begins -> what it became
 
 
 def run_body(
@@ -164,10 +154,12 @@ def run_body(
         section.get("chdir"),
         frozenset((*modules, "load", "purge", "add") if modules else ()),
     )
+    if interpreter.chdir and not interpreter.chdir.value.startswith("/"):
+        interpreter.starts_in(interpreter.chdir.value)
     try:
         interpreter.run(parsed)
-    except Stop:
-        pass
+    except Stop as stop:
+        interpreter.ended(stop)
     except RecursionError:
         interpreter.too_deep(interpreter.place)
     return interpreter.result()
@@ -188,6 +180,28 @@ class _Interpreter(Control):
         self.written: dict[str, str] = {}  # file -> its text, which every pod writes
         self.setup: dict[str, Position] = {}
         self.looks: dict[str, Position] = {}
+        self.containers: dict[str, UsedOption] = {}  # name of a container -> its image
+
+    def starts_in(self, folder: str) -> None:
+        """`#SBATCH --chdir=runs`, from the directory that the user submits the script from."""
+        known = isinstance(self.folder, str)
+        why = f"cannot evaluate --chdir={folder}: it begins in the directory that the script is submitted from"
+        whole = posixpath.normpath(posixpath.join(str(self.folder), folder))
+        self.enter(whole if known else Unknown(why, expansion.FOLDER_HINT.format("PWD")))
+
+    def ended(self, stop: Stop) -> None:
+        """W609, W614: the script ends before it starts anything, or with an error."""
+        if has_errors(self.findings.all()):
+            return
+        for name in self.guard.names:
+            if stop.number or not (self.steps or self.work):
+                message = f"the script ends here, because ${name} has no value"
+                self.findings.error("W609", self.guard.spot, message, f"use --set {name}=VALUE")
+        if stop.number and not (self.steps or self.guard.names):
+            message = f"the script ends here with exit code {stop.number}, before its first step"
+            reads = not self.given_arguments and re.search(r"\$\{?[1@*#]", self.body.text)
+            hint = "pass its arguments with --set 1=VALUE, --set 2=VALUE" if reads else "correct the condition"
+            self.findings.error("W614", self.guard.spot if self.guard.spot.line > 1 else self.place, message, hint)
 
     def result(self) -> BodyResult:
         """The result, after all statements."""
@@ -207,11 +221,11 @@ class _Interpreter(Control):
         for spot in self.outputs[:1]:
             message = "bayplan leaves out output files: pods print to their log"
             self.findings.info("W613", spot, message, "no action needed: read the log with `kubectl logs`")
-        return BodyResult(tuple(self.steps), tuple(self.work))
+        return BodyResult(tuple(self.steps), tuple(self.work), self.fates)
 
     # -- simple commands
 
-    def simple(self, each: Statement) -> None:
+    def simple(self, each: Statement) -> str:
         number = 0
         while number < len(each.words) and ASSIGNMENT.match(each.words[number].raw):
             number += 1
@@ -240,11 +254,10 @@ class _Interpreter(Control):
                 if kept is not None:
                     self.values[name] = kept
         if words:
-            self._command(each, words, own)
-        elif not number and file_of(each):
-            self.writes((each,))
+            return self._command(each, words, own)
+        return self.writes((each,)) if not number and file_of(each) else EFFECT
 
-    def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         executed = False
         prefixes = ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "/usr/bin/time")
         while len(words) > 1 and words[0].raw in prefixes:
@@ -253,10 +266,9 @@ class _Interpreter(Control):
                 words.pop(1)
             if prefix == "command" and words[1].raw in ("-v", "-V"):
                 self.status = None
-                return
+                return EFFECT
             if prefix == "eval":
-                self._eval(each, words)
-                return
+                return self._eval(each, words)
             executed |= prefix == "exec"
             words.pop(0)
             while (
@@ -273,27 +285,30 @@ class _Interpreter(Control):
             texts = self.fields((words[0],))
             words[:1] = [literal(text, words[0].start) for text in texts]
             if not words:
-                return
-        self._dispatch(each, words, own)
+                return EFFECT
+        fate = self._dispatch(each, words, own)
         if executed:
+            self.becomes((each,), fate)
             raise Stop("exit", 0)
+        return fate
 
-    def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
+        """Interpret a command. Each way through gives its fate."""
         name = base("".join(piece.text for piece in words[0].pieces))
-        if name == "srun" and self.out is None:
-            self._srun(each, words[1:], own)
-        elif name in self.functions:
+        if self.out is None and name in (*programs.MPI, "srun"):
+            return self._mpirun(each, words, own) if name in programs.MPI else self._srun(each, words[1:], own)
+        if name in self.functions:
             self._call(name, words, own)
-        elif name in MPI and self.out is None:
-            self._mpirun(each, words, own)
         elif name in ("export", "declare", "typeset", "readonly", "local"):
             self.declare(words)
+            self._export_functions(words)
         elif name in ("mapfile", "readarray", "read"):
             read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
             self.status = self.read(words, self.input_of(read) if read else self.input, own)
         elif name in ("cd", "pushd", "popd"):
             self._move(name, words)
         elif name in ("exit", "return", "break", "continue"):
+            self.becomes((each,), EFFECT)
             self._leave(name, words)
         elif name in ("[", "test"):
             self.decide(lambda: single(words[1:-1] if name == "[" else words[1:], self))
@@ -301,21 +316,46 @@ class _Interpreter(Control):
             pass
         elif self.out is not None:
             self._print(each, words)
-        elif name == "exec" and each.redirects:
-            self.outputs.append(self.spot(each))
-        elif name in QUIET:
-            self._look(each, name)
-        elif name in PER_POD:
+        elif name in programs.PER_POD:
             self._per_pod(words)
         elif name in ("module", "ml") and {word.raw for word in words[1:]} <= self.modules:
             pass
-        elif name in SETUP:
-            self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-        elif name in LAUNCHERS:
-            message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
-            self.findings.error("W611", self.spot(each), message, "start the program with srun or mpirun")
         else:
-            self.first_node((each,), words, own)
+            return self._beside(name, each, words, own)
+        return EFFECT
+
+    def _beside(self, name: str, each: Statement, words: Sequence[Word], own: Mapping[str, Value]) -> str:
+        """A program of the first node."""
+        if name == "exec" and each.redirects:
+            self.outputs.append(self.spot(each))
+        elif only_prints(name, " ".join(word.raw for word in words[1:])):
+            return self._look(each, name)
+        elif name in programs.SETUP:
+            self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
+        elif name in programs.CLIENTS:
+            return self.refuse_client(name, words, self.spot(each))
+        elif name in programs.LAUNCHERS or name in programs.QUIET & programs.ACTS.keys() & SHELL_ONLY:
+            message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
+            hint = "start the program with srun or mpirun"
+            if name in programs.QUIET:
+                message, hint = f"bayplan cannot translate `{shorten(self.raw(each))}`", "write out what it does"
+            self.findings.error("W611", self.spot(each), message, hint)
+            return REFUSED
+        else:
+            return self.first_node((each,), words, own)
+        return OMITTED
+
+    def refuse_client(self, name: str, words: Sequence[Word], spot: Position) -> str:
+        """W611: a program of Slurm, which no pod has."""
+        scripts = [word.raw for word in words[1:] if not word.raw.startswith("-")]
+        hints = {
+            "scontrol": "remove it, import the script, and set `maxRestarts` of the gang if it requeues the job",
+            "sbcast": "remove it, and mount the file, or write it with `files` of the podSet",
+            "sbatch": f"remove it, and run `bayplan import {shorten(scripts[-1]) if scripts else 'SCRIPT'}`"
+            " with the script that it submits",
+        }
+        self.findings.error("W611", spot, f"{name} needs Slurm, which no pod has", hints.get(name, "remove it"))
+        return REFUSED
 
     def _sets(self, name: str, words: Sequence[Word]) -> bool:
         """Commands that change only the shell."""
@@ -330,7 +370,7 @@ class _Interpreter(Control):
                 self.given_arguments = self.arguments if self.status else self.arguments[count:]
             case "wait":
                 self.batch += self.open
-                self.open = False
+                self.supposed, self.open = self.open, False
             case ":":
                 self.defaults(words)
             case "false":
@@ -348,20 +388,24 @@ class _Interpreter(Control):
         return True
 
     def _set(self, words: Sequence[Word]) -> None:
+        """`set -euo pipefail`, where `o` takes the next word, or `set -- ARGUMENTS`."""
         texts = self.fields(words[1:])
-        for number, text in enumerate(texts):
-            if text == "--":
-                self.given_arguments = texts[number + 1 :]
+        while texts:
+            text = texts.pop(0)
+            if text == "--" or not re.match(r"[-+].", text):
+                self.given_arguments = texts if text == "--" else [text, *texts]
                 return
-            if text[:1] not in ("-", "+"):
-                if texts[number - 1 : number] == ["-o"]:
-                    self.stops |= text == "errexit"
-                    self.exporting |= text == "allexport"
-                    continue
-                self.given_arguments = texts[number:]
-                return
-            self.stops = text[0] == "-" if "e" in text[1:] else self.stops
-            self.exporting = text[0] == "-" if "a" in text[1:] else self.exporting
+            name = texts.pop(0) if "o" in text[1:] and texts else ""
+            self.stops = text[0] == "-" if "e" in text[1:] or name == "errexit" else self.stops
+            self.exporting = text[0] == "-" if "a" in text[1:] or name == "allexport" else self.exporting
+
+    def _export_functions(self, words: Sequence[Word]) -> None:
+        """`export -f NAME`: every pod defines the function."""
+        options = "".join(word.raw for word in words if word.raw.startswith("-"))
+        for name in (word.raw for word in words if "f" in options and (words[0].raw == "export" or "x" in options)):
+            if name in self.functions:
+                text, body = self.functions[name]
+                self.before.append(f"{name}() {(text or self.body.text)[body.start : body.stop]}\n{EXPORTS} {name}")
 
     def _leave(self, name: str, words: Sequence[Word]) -> None:
         """`exit`, `return`, `break` or `continue`. bash ignores those outside of a function or loop."""
@@ -384,18 +428,19 @@ class _Interpreter(Control):
             self.stack.append(self.folder)
         self.move(words)
 
-    def _eval(self, each: Statement, words: Sequence[Word]) -> None:
+    def _eval(self, each: Statement, words: Sequence[Word]) -> str:
         try:
             text = " ".join(self.fields(words[1:]))
             parsed = statements(text)
         except (UnknownError, UnreadableError):
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-            return
+            return OMITTED
         frozen, self.frozen = self.frozen, text
         try:
             self.run(parsed)
         finally:
             self.frozen = frozen
+        return EFFECT
 
     def _print(self, each: Statement, words: Sequence[Word]) -> None:
         """A command inside a command substitution."""
@@ -416,14 +461,14 @@ class _Interpreter(Control):
         ):
             self.out.append(text)
 
-    def _look(self, each: Statement, name: str) -> None:
+    def _look(self, each: Statement, name: str) -> str:
         """A command that only prints or inspects."""
-        if file_of(each):
-            self.writes((each,))
-        elif name not in NO_EFFECT:
+        fate = self.writes((each,)) if file_of(each) else OMITTED
+        if not file_of(each) and name not in programs.NO_EFFECT:
             self.quiet.setdefault(name, self.spot(each))
-        if name not in TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
+        if name not in programs.TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
             self.status, self.why = None, None
+        return fate
 
     def _call(self, name: str, words: Sequence[Word], own: Mapping[str, Value]) -> None:
         """A call runs the body of the function with its arguments."""
@@ -457,27 +502,15 @@ class _Interpreter(Control):
 
     # -- work of the first node
 
-    def writes(self, items: Sequence[Statement]) -> None:
+    def writes(self, items: Sequence[Statement]) -> str:
         """Commands that write a file. If its text is known, every pod writes it."""
         last = items[-1]
         name, file = base(last.name), file_of(last)
-        log = name in QUIET - TEXTS - {
-            "cat",
-            "scontrol",
-            "tee",
-            "head",
-            "tail",
-            "sed",
-            "awk",
-            "grep",
-            "sort",
-            "tr",
-            "cut",
-        }
+        log = name in programs.QUIET - programs.TEXTS - _FILTERS
         spot = self.spot(items[0])
         if self.in_background and log:
             self.outputs.append(spot)
-            return
+            return OMITTED
         redirect = next(
             (each for each in last.redirects if ">" in each.operator and each.word and each.word.raw == file), None
         )
@@ -489,14 +522,16 @@ class _Interpreter(Control):
             plain = (*items[:-1], last._replace(redirects=kept))
             text = self.through(plain) if len(plain) > 1 else self.output_of(plain) if last.words or last.opened else ""
             self._write(path, text, redirect.operator == ">>")
+            return EFFECT
         except (UnknownError, ValueError) as problem:
             if log and not last.opened:
                 self.outputs.append(spot)
-                return
+                return OMITTED
             hint = problem.value if isinstance(problem, UnknownError) and "--set" in problem.value.hint else None
             if hint and not self.maybe:
                 self.unknown(hint, spot)
             self.work.append(Work(name or f"`{last.opened} ...`", spot, file))
+            return STEP
 
     def _write(self, path: str, text: str, adds: bool) -> None:
         if adds and path not in self.written:
@@ -513,7 +548,7 @@ class _Interpreter(Control):
             "W613", self.place, f"every pod writes {path} before its command", "check that tasks read it"
         )
 
-    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
+    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> str:
         """Work that only the first node does: a step of its own, if bayplan can write it."""
         self.reached()
         each, spot = items[0], self.spot(items[0])
@@ -549,6 +584,7 @@ class _Interpreter(Control):
                 self.unknown(problem.value, spot)
         self.work.append(Work(shown, spot, next((file for part in items if (file := file_of(part))), ""), step, alone))
         self.status = 0 if step else None
+        return STEP
 
     def _per_pod(self, words: list[Word]) -> None:
         texts = self.fields(words)
@@ -565,25 +601,27 @@ class _Interpreter(Control):
 
     # -- steps
 
-    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         """A step, or several that start together with colons between them."""
-        started = self._arguments(each, words, own)
+        started, steps = self._arguments(each, words, own), len(self.steps)
         for number, component in enumerate(_components(started[1]) if started else ()):
             self._step(component, started[0] if started else {}, each, number)
         self._started(each)
+        return STEP if len(self.steps) > steps else OMITTED if started else REFUSED
 
-    def _mpirun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+    def _mpirun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> str:
         """A program that mpirun starts on the nodes of the job."""
         started = self._arguments(each, words, own)
         if started is None:
-            return
+            return REFUSED
         env, arguments = started
         if made := launch(arguments, self.nodes[0], lambda name: self.written.get(self.path(name)), env, self.findings):
             spot = self.spot(each)
-            self._check_words((word, spot) for word in made.words)
+            self._check_words([(word, spot) for word in made.words])
             folder = self._started_in(None if self.in_container else self.folder, spot)
             self.steps.append(Step({}, made.words, env, tuple(self.before), folder, spot, self.batch, made))
         self._started(each)
+        return STEP if made else REFUSED
 
     def _arguments(
         self, each: Statement, words: list[Word], own: dict[str, Value]
@@ -622,7 +660,7 @@ class _Interpreter(Control):
             self.open = True
         elif not self.open:
             self.batch += 1
-        self.status = 0
+        self.status, self.supposed = 0, True
 
     def _step(self, words: list[tuple[str, Position]], env: dict[str, str], each: Statement, number: int) -> None:
         spot = self.spot(each)
@@ -633,13 +671,23 @@ class _Interpreter(Control):
         if not command:
             self.findings.error("W600", spot, "srun has no command", "add the program after the options")
             return
-        if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
+        if only_prints(base(command[0]), " ".join(command[1:])):
             if file_of(each):
                 self.work.append(Work("srun", spot, file_of(each)))
             else:
                 self.looks.setdefault(f"`srun {base(command[0])}`", spot)
             return
         self._check_words(words[at:])
+        if (text := script(command)) is not None:
+            for name in sorted(commands_in(command[text]) & programs.CLIENTS):
+                hint = "run it in the batch script, and export what it prints to the step"
+                self.findings.error("W611", spot, f"the task runs {name}, which needs Slurm: no pod has it", hint)
+        if container := options.get("container-name"):
+            label = container.value.partition(":")[0]
+            if "container-image" in options:
+                self.containers[label] = options["container-image"]
+            elif label in self.containers:
+                options = {**options, "container-image": self.containers[label]}
         folder, chdir = self.folder, options.get("chdir")
         if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
             folder = None
@@ -649,7 +697,7 @@ class _Interpreter(Control):
         elif chdir:
             folder = posixpath.join(folder, chdir.value) if isinstance(folder, str) else chdir.value
             if not folder.startswith("/"):
-                folder = Unknown(f"cannot evaluate --chdir={chdir.value}", FOLDER_HINT.format("PWD"))
+                folder = Unknown(f"cannot evaluate --chdir={chdir.value}", expansion.FOLDER_HINT.format("PWD"))
         if (mounts := options.get("container-mounts")) and re.search(r"(\A|,)\.", mounts.value):
             options = {**options, "container-mounts": self._absolute(mounts)}
         if export := options.get("export"):
@@ -665,16 +713,14 @@ class _Interpreter(Control):
         made = Launch(()) if launched else None
         self.steps.append(Step(options, command, env, tuple(self.before), started, spot, self.batch, made))
 
-    def _check_words(self, words: Iterable[tuple[str, Position]]) -> None:
+    def _check_words(self, words: Sequence[tuple[str, Position]]) -> None:
         """W609, W616: words of a program that are different in each task, or that have the names of all nodes."""
         for word, place in words:
-            if MARK.search(word) and f"\0{RANK}:" in word:
+            if expansion.MARK.search(word) and f"\0{expansion.RANK}:" in word:
                 message = "the batch shell expands this variable to 0, so every task gets 0"
                 hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
                 self.findings.warning("W616", place, message, hint)
-            if f"\0{NODES}:" in word:
-                hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
-                self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        report_node_names(words, self.findings)
 
     def _started_in(self, folder: str | Unknown | None, spot: Position) -> str:
         """The directory of a step; empty: where the image or the script starts. W609."""
@@ -689,7 +735,7 @@ class _Interpreter(Control):
         """W609: what the script writes where it starts would be elsewhere for a pod with another directory."""
         if loose := next((line for line in self.before if line in self.loose), ""):
             why = f"`{shorten(loose)}` runs where the script starts, which is unknown; this command runs elsewhere"
-            self.unknown(Unknown(why, FOLDER_HINT.format("PWD")), spot)
+            self.unknown(Unknown(why, expansion.FOLDER_HINT.format("PWD")), spot)
 
     def _absolute(self, mounts: UsedOption) -> UsedOption:
         """`--container-mounts=.:/work` from the working directory."""
@@ -697,7 +743,7 @@ class _Interpreter(Control):
             why = Unknown(
                 f"cannot evaluate {mounts.value}: it begins in the directory that the script is submitted from"
             )
-            self.unknown(why._replace(hint=FOLDER_HINT.format("PWD")), mounts.spot)
+            self.unknown(why._replace(hint=expansion.FOLDER_HINT.format("PWD")), mounts.spot)
             return mounts._replace(value="")
         parts = [
             posixpath.normpath(posixpath.join(self.folder, part.partition(":")[0])) + ":" + part.partition(":")[2]
@@ -708,8 +754,36 @@ class _Interpreter(Control):
         return mounts._replace(value=",".join(parts))
 
 
+SHELL_ONLY = frozenset(("trap", "getopts", "date", "hostname", "shopt"))
+"""Commands that change the first node or its shell, which no pod can do."""
+
+EXPORTS = "export -f"
+"""Only bash can do it."""
+
+_FILTERS = frozenset(("cat", "scontrol", "tee", "head", "tail", "sed", "awk", "grep", "sort", "tr", "cut"))
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 _ONE = {name: UsedOption(STEPS[name], "1", Position()) for name in ("nodes", "ntasks")}
+
+
+def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings) -> None:
+    """W609, W616: the names of nodes in words and variables of a task, where the address of a pod is something else."""
+    for text, place in texts:
+        if f"\0{expansion.NODES}:" in text:
+            hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
+            findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        for word in _WITH_NODE.findall(text):
+            if _FILE.search(word) or ("/" in word and "://" not in word):
+                message = "the script names a file by its node; in pods the name is the address of the pod"
+                findings.warning("W616", place, message, "use a name that does not depend on the node")
+            elif _AROUND.search(word):
+                message = "the script adds letters to the name of a node, but the address of a pod takes none"
+                hint = "use the name alone, and set `fabric` on the podSet for another network"
+                findings.error("W609", place, message, hint)
+
+
+_WITH_NODE = re.compile(r"[^\s'\"=,;|&()<>]*\0node:[0-9.]*\0[^\s'\"=,;|&()<>]*")
+_FILE = re.compile(r"_\0node|\0(?:_|\.(?:log|txt|out|err|json|ya?ml|csv|pt)\b)")
+_AROUND = re.compile(r"[\w.-]\0node:[0-9.]*\0|\0node:[0-9.]*\0(?:[\w-]|\.\w)")
 
 
 def _writing(path: str, text: str) -> str:

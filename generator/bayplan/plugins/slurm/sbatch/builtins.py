@@ -8,13 +8,10 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from bayplan.plugin import quote
-from bayplan.plugins.slurm.sbatch import shell
+from bayplan.plugins.slurm.sbatch import expansion, shell
 from bayplan.plugins.slurm.sbatch.expansion import (
     BLANKS,
-    FOLDER_HINT,
-    MOST,
     RANDOM_NUMBER,
-    RANK,
     Expander,
     Unknown,
     UnknownError,
@@ -121,8 +118,9 @@ class Builtins(Expander):
 
     def forget(self, name: str, value: Unknown, spot: Position) -> None:
         """Set a variable to an unknown value. `--set` provides another one."""
-        if value.refused:
-            self.unknown(value, spot)
+        if value.refused and name not in self.given:
+            hint = value.hint if "correct" in value.hint else f"use --set {name}=VALUE with what it prints"
+            self.unknown(value._replace(hint=hint), spot)
         if name in self.given:
             self.values[name] = self.given[name]
         elif _port(name):
@@ -152,7 +150,7 @@ class Builtins(Expander):
             added = self.fields((word,))
             entries |= dict(enumerate(added, following))
             following += len(added)
-            if len(entries) > MOST:
+            if len(entries) > expansion.MOST:
                 raise unknown(f"the {len(entries):,} entries of {name}")
         if self.files:
             raise unknown(next(iter(self.files)), "write the names of the files into the script")
@@ -250,7 +248,7 @@ class Builtins(Expander):
         self.values[name] = own
         try:
             value = self.text(pieces)
-            if mark(RANK) in value:
+            if mark(expansion.RANK) in value:
                 raise UnknownError(Unknown(f"the value of ${name} is unknown"))
             parts = [quote(part) if part else "" for part in value.split(own)]
             variable = f'"${{{name}-}}"'
@@ -343,7 +341,7 @@ class Builtins(Expander):
     def move(self, words: Sequence[Word]) -> None:
         """`cd DIR`."""
         names = [word for word in words[1:] if word.raw not in ("-P", "-L", "--")]
-        hint = FOLDER_HINT.format("PWD")
+        hint = expansion.FOLDER_HINT.format("PWD")
         try:
             texts = self.fields(names) if names else [self.known(self.entry("HOME"))]
             if texts == ["-"]:

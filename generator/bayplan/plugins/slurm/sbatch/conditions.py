@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from bayplan.plugin import MOST_STEPS, steps
-from bayplan.plugins.slurm.sbatch.expansion import RANK, Expander, UnknownError, mark, regular, unknown
+from bayplan.plugins.slurm.sbatch.expansion import Expander, Unknown, UnknownError, regular, unknown
 from bayplan.plugins.slurm.sbatch.shell import Word
 
 FILES = ("-f", "-d", "-e", "-r", "-w", "-x", "-s", "-L", "-h", "-a", "-b", "-c", "-p", "-S", "-t", "-N", "-O", "-G")
@@ -39,14 +39,14 @@ def single(words: Sequence[Word], expander: Expander) -> bool | None:
                 return decided if decided in (one, other) else None if None in (one, other) else not decided
     if len(words) == 2 and words[0].raw in ("-z", "-n"):
         return (_set(words[1], expander, split=True) == "") == (words[0].raw == "-z")
-    texts = [_known(text) for text in expander.fields(words)]
+    texts = [expander.settled(text) for text in expander.fields(words)]
     match texts:
         case []:
             return False
         case [text]:
             return bool(text)
         case ["-v", name]:
-            return name in expander.values
+            return _has_value(name, expander)
         case ["-z" | "-n" as operator, text]:
             return (not text) == (operator == "-z")
         case [operator, _] if operator in FILES:
@@ -60,8 +60,9 @@ def single(words: Sequence[Word], expander: Expander) -> bool | None:
     raise unknown(" ".join(word.raw for word in words))
 
 
-def _known(text: str) -> str:
-    return text.replace(mark(RANK), "0")
+def _has_value(name: str, expander: Expander) -> bool | None:
+    value = expander.value(name)
+    return not value.unset and None if isinstance(value, Unknown) else True
 
 
 def _same(left: str, right: str, other: bool) -> bool | None:
@@ -143,20 +144,20 @@ class Test:
         if operator in ("-z", "-n"):
             return (_set(word, self.expander, split=False) == "") == (operator == "-z")
         if operator == "-v":
-            return self.expander.text(word) in self.expander.values
+            return _has_value(self.expander.text(word), self.expander)
         return None
 
     def _binary(self, left: Word, operator: str, right: Word) -> bool | None:
         if operator in COMPARED:
-            numbers = [self.expander.number(_known(self.expander.text(each))) for each in (left, right)]
+            numbers = [self.expander.number(self.expander.settled(self.expander.text(each))) for each in (left, right)]
             return bool(COMPARED[operator](*numbers))
-        text = _known(self.expander.text(left))
+        text = self.expander.settled(self.expander.text(left))
         if operator == "=~":
             return self._matches(text, right)
         if operator in ("<", ">"):
-            other = _known(self.expander.text(right))
+            other = self.expander.settled(self.expander.text(right))
             return None if "\0" in text + other or not (text + other).isalnum() else (text < other) == (operator == "<")
-        pattern = _known(self.expander.pattern(right.pieces))
+        pattern = self.expander.settled(self.expander.pattern(right.pieces))
         if "\0" in text + pattern:
             return None if text != pattern else operator != "!="
         return bool(re.fullmatch(regular(pattern), text, re.DOTALL)) == (operator != "!=")

@@ -9,13 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayplan.plugin import shorten
 from bayplan.plugins.slurm.sbatch import programs, shell
 from bayplan.plugins.slurm.sbatch.builtins import Body, Builtins
 from bayplan.plugins.slurm.sbatch.conditions import Test
-from bayplan.plugins.slurm.sbatch.expansion import Unknown, UnknownError, Value, regular, unknown
+from bayplan.plugins.slurm.sbatch.expansion import (
+    STATUS,
+    Unknown,
+    UnknownError,
+    Value,
+    mark,
+    regular,
+    unknown,
+)
 from bayplan.plugins.slurm.sbatch.options import Findings, Position
 from bayplan.plugins.slurm.sbatch.programs import MPI, NO_EFFECT, QUIET, SETUP, base, file_of
 from bayplan.plugins.slurm.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
@@ -26,11 +34,23 @@ MOST_CALLS = 1000
 MOST_STATEMENTS = 20_000
 
 
+STEP, EFFECT, OMITTED, REFUSED = "step", "effect", "omitted", "refused"
+"""What a statement becomes: a step or a gang beside the steps; a change of the shell, or what every pod does too; a
+named omission; an error."""
+
+
 class Stop(Exception):  # noqa: N818
     """`break`, `continue`, `return` or `exit`, with its number."""
 
     def __init__(self, what: str, number: int) -> None:
         self.what, self.number = what, number
+
+
+class Guard(NamedTuple):
+    """A condition that holds because variables have no value: its place, and their names."""
+
+    spot: Position
+    names: tuple[str, ...] = ()
 
 
 class Control(Builtins):
@@ -46,6 +66,9 @@ class Control(Builtins):
         self.in_background = False  # the current statement
         self.status: int | None = 0  # of the last command; None: unknown
         self.last: int | None = 0  # the status of the command before it, $?
+        self.last_supposed = False  # that command was a step
+        self.guard = Guard(Position())  # of the branch that runs
+        self.fates: dict[Position, str] = {}  # of the statements that have run
         self.substituted: int | None = 0  # the status of the last command substitution
         self.why: Unknown | None = None  # why the last condition is unknown
         self.maybe = 0  # blocks around the current statement whose condition is unknown
@@ -55,21 +78,30 @@ class Control(Builtins):
         self.quiet: dict[str, Position] = {}
         self.outputs: list[Position] = []
 
-    def simple(self, each: Statement) -> None:
-        """Interpret a simple command."""
+    def simple(self, each: Statement) -> str:
+        """Interpret a simple command. What it becomes."""
         raise NotImplementedError
 
-    def writes(self, items: Sequence[Statement]) -> None:
+    def writes(self, items: Sequence[Statement]) -> str:
         """Commands that write a file."""
         raise NotImplementedError
 
-    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
+    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> str:
         """Work that only the first node does."""
         raise NotImplementedError
 
     def value(self, name: str) -> Value:
-        """The value of a variable, and of `$?`."""
+        """The value of a variable, of `$?` and of PIPESTATUS."""
+        if self.last_supposed and name in ("?", "PIPESTATUS"):
+            return mark(STATUS) if name == "?" else dict.fromkeys(range(10), mark(STATUS))
         return str(self.last) if name == "?" and self.last is not None else super().value(name)
+
+    def becomes(self, items: Sequence[Statement], fate: str) -> str:
+        """Record what statements become, with those inside of them."""
+        for each in items:
+            self.fates[self.spot(each)] = fate
+            self.becomes(each.inner, fate)
+        return fate
 
     def too_deep(self, spot: Position) -> None:
         """W610."""
@@ -80,8 +112,9 @@ class Control(Builtins):
 
     def run(self, parsed: Sequence[Statement]) -> None:
         """Run statements in order."""
-        start = 0
+        start, guard = 0, self.guard
         for number, each in enumerate(parsed):
+            self.guard = guard
             if each.end in (";", "&", "\n") or number == len(parsed) - 1:
                 self._and_or(parsed[start : number + 1])
                 start = number + 1
@@ -92,17 +125,19 @@ class Control(Builtins):
         self.in_background = before or background
         folder, values = self.folder, dict(self.values) if background else {}
         start, operator = 0, ""
+        self.missing.clear()
         for number, each in enumerate(items):
             if each.end in ("|", "|&") and number < len(items) - 1:
                 continue
             pipeline = items[start : number + 1]
             if not operator or (self.status is not None and (self.status == 0) == (operator == "&&")):
+                if operator:
+                    self.guard = Guard(self.spot(items[0]), tuple(self.missing))
                 self._pipeline(pipeline, checked=number < len(items) - 1)
             elif self.status is None:
                 self.perhaps(partial(self._pipeline, pipeline, True), self.spot(pipeline[0]))
-            elif self.starts_step(pipeline) and self.steps:
-                hint = "remove the second step: a failed step ends the job"
-                self.findings.error("W610", self.spot(pipeline[0]), "a step runs only if another one fails", hint)
+            elif self.supposed:
+                self.only_fails(pipeline)
             start, operator = number + 1, each.end
         if background:
             self.folder, self.values, self.status = folder, values, 0
@@ -110,7 +145,9 @@ class Control(Builtins):
 
     def _pipeline(self, items: Sequence[Statement], checked: bool = False) -> None:
         self.place = self.spot(items[0])
-        self.last, self.status = self.status, 0
+        self.last, self.last_supposed = self.status, self.supposed
+        if len(items) > 1 or items[0].opened in ("", "[[", "((", "function"):  # in a block, $? is that before the block
+            self.status, self.supposed = 0, False
         if len(items) == 1:
             self.statement(items[0])
         elif self.out is not None:
@@ -119,10 +156,31 @@ class Control(Builtins):
             self._piped_step(items)
         else:
             self._piped(items)
+        for each in items:
+            if not self.frozen and self.out is None and self.spot(each) not in self.fates:
+                message = f"bayplan does not know what `{shorten(self.raw(each))}` does"
+                self.findings.error("W611", self.spot(each), message, "remove it, or move it into the task's command")
         if items[0].negated and self.status is not None:
             self.status = int(self.status == 0)
         elif self.status and self.stops and not checked and not self.testing:
             raise Stop("exit", self.status)
+
+    def only_fails(self, items: Sequence[Statement]) -> None:
+        """Statements that run only if a step fails, which ends the gang. W610: they start a step again."""
+        self.becomes(items, OMITTED)
+        spot = self.spot(items[0])
+        names = programs.commands(items) | set().union(
+            *(programs.commands((self.functions[name][1],)) for name in programs.commands(items) & {*self.functions})
+        )
+        again = names & (MPI | programs.CLIENTS - QUIET)
+        if "requeue" in " ".join(map(self.raw, items)):
+            hint = "remove it, import the script, and set `maxRestarts`, or `restartGangOnExitCodes` of the podSet"
+            self.findings.error("W610", spot, "the script restarts the job if a step fails", hint)
+        elif again:
+            hint = "remove it: a failed step ends the job"
+            self.findings.error("W610", spot, f"{sorted(again)[0]} runs only if a step fails", hint)
+        for name in sorted(names - QUIET - {"exit", "return", "break", "continue"} - {*self.functions}):
+            self.quiet.setdefault(name, spot)
 
     def _is_step(self, each: Statement) -> bool:
         if each.opened:
@@ -153,6 +211,7 @@ class Control(Builtins):
                     self.statement(each)
                     continue
                 self.reads_input(self.spot(next(other for other in items if self._is_step(other))))
+                self.becomes(items, REFUSED)
                 return
             if self._is_step(each):
                 self.reads_input(self.spot(each))
@@ -164,7 +223,8 @@ class Control(Builtins):
                 self.outputs.append(self.spot(each))
             else:
                 self.quiet.setdefault(each.name, self.spot(each))
-        self.status = 0
+            self.becomes((each,), OMITTED)
+        self.status, self.supposed = 0, True
 
     def reached(self) -> None:
         """W610: the script may have ended before the current step or command."""
@@ -181,10 +241,11 @@ class Control(Builtins):
         """Commands of the first node that pass on what they print."""
         last = items[-1]
         if file_of(last) and not any(self._is_work(each._replace(redirects=())) for each in items):
-            self.writes(items)
+            self.becomes(items, self.writes(items))
             self.status = None
             return
-        if all(not each.opened and base(each.name) in QUIET for each in items):
+        self.becomes(items, OMITTED)
+        if all(not each.opened and self.quietly(each) for each in items):
             for each in items:
                 if file_of(each):
                     self.writes((each,))
@@ -197,7 +258,11 @@ class Control(Builtins):
             self.perhaps(lambda: self.statement(last), self.spot(last))  # a subshell: what it sets is lost
             self.status = None
             return
-        self.first_node(items, ())
+        self.becomes(items, self.first_node(items, ()))
+
+    def quietly(self, each: Statement) -> bool:
+        """Whether a simple command only prints."""
+        return programs.only_prints(base(each.name), " ".join(word.raw for word in each.words[1:]))
 
     def _is_work(self, each: Statement) -> bool:
         if each.opened:
@@ -236,11 +301,11 @@ class Control(Builtins):
         try:
             return self.output_of(parsed)
         except UnknownError as problem:
-            why = (
-                problem.value
-                if problem.value.unset or "--set" in problem.value.hint
-                else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
-            )
+            why = problem.value
+            if STARTS.search(text):
+                why = Unknown(f"the script reads what the step in $({shorten(command)}) prints", hint, refused=True)
+            elif not why.unset and "--set" not in why.hint:
+                why = Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
             raise UnknownError(why) from None
         finally:
             self.frozen, self.place = frozen, place
@@ -278,24 +343,29 @@ class Control(Builtins):
             self.findings.error("W610", self.spot(each), message, "shorten its loops")
         if self.count >= MOST_STATEMENTS:
             raise Stop("exit", 1)
+        fate = EFFECT
         try:
             if each.opened:
                 self._block(each)
             else:
-                self.simple(each)
+                fate = self.simple(each)
         except UnknownError as problem:
             if self.out is not None:
                 raise
             if not self.testing:
                 self.unknown(problem.value, self.spot(each))
+                fate = REFUSED
             self.status, self.why = None, problem.value
+        finally:
+            if not self.frozen:
+                self.fates[self.spot(each)] = fate
 
     def _block(self, each: Statement) -> None:
         if each.opened not in ("function", "[[", "((") and file_of(each) and self.out is None:
             if self.starts_step((each,)):
                 self.outputs.append(self.spot(each))
             else:
-                self.writes((each,))
+                self.becomes(each.inner, self.writes((each,)))
                 return
         given = self.input
         if read := next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None):
@@ -357,8 +427,6 @@ class Control(Builtins):
                 self.forget(name, self.why, self.place)
 
     def _test(self, test: Sequence[Statement]) -> bool | None:
-        if self.starts_step(test):
-            self._inside_block(test[0], "a condition")
         self.testing += 1
         self.why = None
         try:
@@ -370,6 +438,10 @@ class Control(Builtins):
     def _if(self, each: Statement) -> None:
         for number, clause in enumerate(each.clauses):
             result = self._test(clause.test) if clause.test else True
+            self.guard = Guard(self.spot(each), tuple(self.missing))
+            if self.supposed and result is not None:
+                for other in each.clauses[number + 1 :] if result else (clause,):
+                    self.only_fails((*other.test, *other.body))
             if result:
                 self.run(clause.body)
                 return
@@ -383,7 +455,9 @@ class Control(Builtins):
 
     def _case(self, each: Statement) -> None:
         try:
-            subject = self.text(each.words[0])
+            self.missing.clear()
+            subject = self.settled(self.text(each.words[0]))
+            self.guard = Guard(self.spot(each), tuple(self.missing))
             if "\0" in subject:
                 raise unknown(each.words[0].raw)
             patterns = [[regular(self.pattern(word.pieces)) for word in clause.patterns] for clause in each.clauses]
@@ -391,14 +465,16 @@ class Control(Builtins):
             for clause in each.clauses:
                 self._unclear(each, clause.body, problem.value)
             return
-        falls = False
+        falls = matched = False
         for clause, expressions in zip(each.clauses, patterns, strict=True):
             if not falls and not any(re.fullmatch(expression, subject, re.DOTALL) for expression in expressions):
                 continue
+            matched = True
             self.run(clause.body)
             falls = clause.end == ";&"
             if clause.end == ";;":
                 return
+        self.status = self.status if matched else 0
 
     def _unclear(self, each: Statement, body: Sequence[Statement], why: Unknown | None = None) -> None:
         """A branch or loop that only the running script enters or leaves."""
@@ -406,15 +482,17 @@ class Control(Builtins):
             if why and "--set" in why.hint:
                 self.unknown(why, self.spot(each))
             else:
-                self._inside_block(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
+                where = {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop")
+                self._inside_block(self.spot(each), where)
+            self.becomes(body, REFUSED)
             return
         self.perhaps(lambda: self.run(body), self.spot(each), why)
         self.status = None
 
-    def _inside_block(self, each: Statement, what: str) -> None:
+    def _inside_block(self, spot: Position, what: str) -> None:
         hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
         message = f"a step is inside {what}, but bayplan must know all steps before the job starts"
-        self.findings.error("W610", self.spot(each), message, hint)
+        self.findings.error("W610", spot, message, hint)
 
     def perhaps(self, action: Callable[[], None], spot: Position, why: Unknown | None = None) -> None:
         """Run what the script may run or not. What it changes is unknown afterwards."""
@@ -435,9 +513,7 @@ class Control(Builtins):
         finally:
             self.maybe -= 1
         if len(self.steps) > steps:
-            message = "a step is inside a branch, but bayplan must know all steps before the job starts"
-            hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
-            self.findings.error("W610", spot, message, hint)
+            self._inside_block(spot, "a branch")
         for name in {**values, **self.values}:
             if self.values.get(name) != values.get(name):
                 hint = why.hint if why and "--set" in why.hint else f"use --set {name}=VALUE"
@@ -478,6 +554,7 @@ class Control(Builtins):
             self.values[each.words[0].raw] = problem.value
             self._unclear(each, each.clauses[0].body, problem.value)
             return
+        self.status = self.status if items else 0
         for item in items:
             self.values[each.words[0].raw] = item
             if not self._again(each.clauses[0].body):
@@ -519,6 +596,8 @@ class Control(Builtins):
             self._lines(each)
             return
         times = 0
+        if self.starts_step(clause.test):
+            self._inside_block(self.spot(each), "a condition")
         while (result := self._test(clause.test)) is not None and result == (each.opened == "while"):
             times += 1
             if times > MOST_CALLS:

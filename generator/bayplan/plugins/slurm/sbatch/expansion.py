@@ -38,10 +38,11 @@ class UnknownError(Exception):
 Array = dict[int, str]
 Value = str | Unknown | Array
 
-JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
-"""Marks: the job ID, the list of its nodes, the rank of a task, the name of one node, the start time."""
+JOB, NODES, RANK, NODE, TIME, STATUS = "job", "nodes", "rank", "node", "time", "status"
+"""Marks: the job ID, the list of its nodes, the rank of a task, the name of one node, the start time, and the exit code
+of a step."""
 
-MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
+MARK = re.compile("\0(job|nodes|rank|node|time|status):([0-9.]*)\0")
 
 RANDOM = ("RANDOM", "SRANDOM", "$", "BASHPID")
 """Variables with a random value in bash."""
@@ -92,6 +93,8 @@ class Expander:
         self.random = False  # an expansion used a random number
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
         self.expanded = 0  # characters
+        self.missing: dict[str, None] = {}  # variables without a value that the script asked for
+        self.supposed = False  # the last status counts on the success of a step
 
     def capture(self, text: str) -> str:
         """What a command substitution prints."""
@@ -112,10 +115,13 @@ class Expander:
             number = int(name)
             if number <= len(self.arguments):
                 return self.arguments[number - 1]
+            self.missing[name] = None
             why, hint = f"${name} has no value: sbatch sets it from its command line", f"use --set {name}=VALUE"
             return Unknown(why, hint, unset=True)
         if name in self.values:
-            return self.values[name]
+            if isinstance(value := self.values[name], Unknown) and value.unset:
+                self.missing[name] = None
+            return value
         hint = f"use --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
         if name in RANDOM:
             self.random = True
@@ -123,7 +129,14 @@ class Expander:
         if name in LOGIN_VARIABLES:
             why = f"cannot evaluate ${name}: it is {LOGIN_VARIABLES[name]}"
             return Unknown(why, FOLDER_HINT.format(name) if name in ("PWD", "SLURM_SUBMIT_DIR", "HOME") else hint)
+        if name.isidentifier():
+            self.missing[name] = None
         return Unknown(f"${name} has no value in the script", hint, unset=name.isidentifier())
+
+    def settled(self, text: str) -> str:
+        """Text with the exit codes of steps: 0, because a step that fails ends the job. The batch shell has rank 0."""
+        self.supposed |= mark(STATUS) in text
+        return text.replace(mark(STATUS), "0").replace(mark(RANK), "0")
 
     def entry(self, name: str, index: str | None = None) -> str | Unknown:
         """The value of a variable, or of an entry of a list."""
@@ -143,7 +156,7 @@ class Expander:
         value = self.value(name)
         if isinstance(value, Unknown):
             if value.unset:
-                raise UnknownError(Unknown(f"${{{name}[@]}} has no value in the script", value.hint))
+                return []
             raise UnknownError(value)
         return [value] if isinstance(value, str) else [value[key] for key in sorted(value)]
 
@@ -169,23 +182,22 @@ class Expander:
     def number(self, text: str) -> int:
         """The value of an arithmetic expression."""
         shown = f"$(({text.strip()}))"
-        written = self.text(shell.inside(text))
-        if "\0" in written:
-            raise unknown(shown)
+
+        def checked(value: str) -> str:
+            if "\0" in value.replace(mark(STATUS), ""):
+                raise unknown(shown)
+            return self.settled(value)
 
         def read(name: str) -> str:
             name, _, index = name.partition("[")
-            value = self.known(self.entry(name, index[:-1] if index else None))
-            if "\0" in value:
-                raise unknown(shown)
-            return value
+            return checked(self.known(self.entry(name, index[:-1] if index else None)))
 
         def write(name: str, value: str) -> None:
             name, _, index = name.partition("[")
             self.put(name, value, index[:-1] if index else None)
 
         try:
-            return Calculator(read, write).value(written)
+            return Calculator(read, write).value(checked(self.text(shell.inside(text))))
         except CalculationError:
             why = f"bash cannot evaluate {shorten(shown)}, or the result has more than 64 bits"
             raise UnknownError(Unknown(why, "correct the expression", refused=True)) from None
@@ -319,6 +331,7 @@ class Expander:
             if not re.fullmatch(r"[A-Za-z_]\w*|[0-9]+", name):
                 raise unknown(f"${{{inside}}}")
         if name == "#" or (mark_ == "#" and name in ("@", "*")):
+            self.missing[str(len(self.arguments) + 1)] = None
             return str(len(self.arguments))
         if several:
             return self._several(inside, mark_ or "", name, index or name, operator, rest, quoted)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from bayplan.plugin import GANG_INDEX, GANGS, Context, Outcome, Pool, Read, Route, Workflow, has_errors, non_empty
 from bayplan.plugin import native_workflow as native
 from bayplan.plugins.slurm.sbatch import pods
-from bayplan.plugins.slurm.sbatch.body import Step
+from bayplan.plugins.slurm.sbatch.body import Step, report_node_names
 from bayplan.plugins.slurm.sbatch.builtins import PORT
 from bayplan.plugins.slurm.sbatch.expansion import NODE, RANK, mark
 from bayplan.plugins.slurm.sbatch.options import KEPT, Findings, Position
 from bayplan.plugins.slurm.sbatch.pods import MarkResolver, Names, amounts, command, container
-from bayplan.plugins.slurm.sbatch.script import Levels, Script, levels, pool_of, sizes
+from bayplan.plugins.slurm.sbatch.script import Levels, Script, levels, pool_of, sizes, slurm_variables
 from bayplan.plugins.slurm.sbatch.script import script as read_script
 from bayplan.plugins.slurm.sbatch.shape import UsedOption, count, seconds
 from bayplan.plugins.slurm.sbatch.steps import Part, parts, steps_of
@@ -96,6 +96,7 @@ def indices(script: Script, findings: Findings) -> Array:
 
 
 MASTER = mark(NODE, "0.0")
+LOCAL = ("localhost", "127.0.0.1")
 
 
 def document(script: Script, findings: Findings) -> Translated | None:
@@ -289,7 +290,8 @@ def _pod_sets(
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}
         named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
         return [_branch(branch, number, part, common, named) for branch, number in part.members()]
-    words = command(step, shape, part.slots, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    tasks, job = ranks.tasks if ranks.ranked else shape.tasks, slurm_variables(script, part.section)
+    words, moved = command(step, shape, part.slots, tasks, ranks.ranked, job, findings)
     launched = {
         **({"MPI_SLOTS": str(part.slots)} if part.slots not in (0, shape.gpus) else {}),
         **({"MPI_BEFORE": texts.plain("\n".join(step.before))} if step.launch and step.before else {}),
@@ -303,7 +305,7 @@ def _pod_sets(
             **common,
             ("args" if "container-entrypoint" in part.options else "command"): [texts.plain(word) for word in words],
             **({"launcher": "mpi"} if step.launch else {}),
-            **non_empty(env={**_env(step, ranks.single, texts, findings), **launched}),
+            **non_empty(env={**_env(part, ranks.single, moved, texts, findings), **launched}),
         }
     ]
 
@@ -326,16 +328,19 @@ def _branch(
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
-def _env(step: Step, single: bool, texts: MarkResolver, findings: Findings) -> dict[str, str]:
-    """The variables that the script exports, without those that bayplan sets itself. W616."""
-    rendezvous = (("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)) if single else ()
+def _env(part: Part, single: bool, moved: Mapping[str, str], texts: MarkResolver, findings: Findings) -> dict[str, str]:
+    """The variables that the script exports, without those that bayplan or the command sets. W609, W616."""
+    step, rendezvous = part.step, {("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)} if single else set()
+    if single and part.shape.nodes == 1 < part.shape.tasks:  # the tasks of one node are pods
+        rendezvous |= {("MASTER_ADDR", host) for host in LOCAL}
+    report_node_names(((value, step.spot) for name, value in step.env.items()), findings)
     env = {}
     for name, value in step.env.items():
         if f"\0{RANK}:" in value:
             message = f"in Slurm the batch shell sets {name} to 0 for every task; here each task gets its own rank"
             hint = "set it in the task: srun bash -c 'export ...; ...'"
             findings.warning("W616", step.spot, message, hint)
-        elif (name, value) not in rendezvous:
+        elif (name, value) not in rendezvous and name not in moved:
             env[name] = texts.plain(value)
     return env
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayplan.plugin import lifted
+from bayplan.plugin import lifted, quote
 from bayplan.plugin import non_empty as without_empty
 from bayplan.plugins.slurm.sbatch import shell
-from bayplan.plugins.slurm.sbatch.body import Step
-from bayplan.plugins.slurm.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
+from bayplan.plugins.slurm.sbatch.body import EXPORTS, Step
+from bayplan.plugins.slurm.sbatch.expansion import JOB, MARK, NODE, NODES, RANK, STATUS, TIME
 from bayplan.plugins.slurm.sbatch.options import Findings, Position
 from bayplan.plugins.slurm.sbatch.programs import base, launches, script
 from bayplan.plugins.slurm.sbatch.shape import Options, Shape, UsedOption
@@ -233,10 +233,30 @@ class MarkResolver:
         if kind == NODE:
             self.used.add(which)
             return self.names.nodes.get(which, f"@node-{which.replace('.', '-')}@")
-        return "0" if kind == RANK else ""
+        return "0" if kind in (RANK, STATUS) else ""
 
 
-def command(step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, findings: Findings) -> list[str]:
+OWN = ("NODE_RANK", "NNODES")
+"""Variables of a pod from which it computes those of Slurm."""
+
+
+class Command(NamedTuple):
+    """The words of a container, and the variables that they set, because the pod has others of these names."""
+
+    words: list[str]
+    moved: Mapping[str, str] = {}
+
+
+def known_variables(job: Mapping[str, str], shape: Shape) -> dict[str, str]:
+    """Slurm's variables of a task that are the same in all pods, as words of a shell. `job`: those of the job."""
+    amounts = {"SLURM_CPUS_PER_TASK": shape.cpus, "SLURM_GPUS_ON_NODE": shape.gpus, "SLURM_CPUS_ON_NODE": shape.cpus}
+    values = {**job, **{name: str(number) for name, number in amounts.items() if number}}
+    return {name: quote(value) for name, value in values.items() if f"\0{NODES}:" not in value}
+
+
+def command(
+    step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, job: Mapping[str, str], findings: Findings
+) -> Command:
     """The command of every pod, after the shell lines that it needs. W616, W623: variables without a value.
 
     `ranked`: each pod gets its rank among the `tasks` of the step. `slots`: mpirun starts that many ranks in each pod.
@@ -246,16 +266,17 @@ def command(step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, find
         findings.error("W623", step.spot, message, "make the steps separate jobs")
     if step.launch and step.launch.words:
         _report_variables(_SLURM_VARIABLES.findall(" ".join(step.command)), {}, step, findings)
-        return list(step.command)
-    values = MPI_TASK if step.launch else TASK
+        return Command(list(step.command))
+    places = MPI_TASK if step.launch else TASK
+    values = {**known_variables(job, shape), **places}
     words = list(step.command)
     at = script(step.command)
-    named = _SLURM_VARIABLES.findall(words[at]) if at is not None else []
+    named = _SLURM_VARIABLES.findall("\n".join([*step.before, words[at] if at is not None else ""]))
     used = _report_variables(named, values, step, findings)
-    if used and not ranked:
-        message = f"the task reads ${used[0]}, but only the pods with GPUs of this gang have ranks"
+    if not ranked and (lost := [name for name in used if name in places]):
+        message = f"the task reads ${lost[0]}, but only the pods with GPUs of this gang have ranks"
         findings.error("W623", step.spot, message, "make the steps separate jobs")
-        return words
+        return Command(words)
     if at is None and not launches(step.command) and tasks * max(slots, 1) > 1 and ranked:
         used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
@@ -263,10 +284,12 @@ def command(step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, find
         hint = "if these tasks read their rank, make the steps separate jobs"
         findings.warning("W616", step.spot, message, hint)
     exports = ["export " + " ".join(f"{name}={values[name]}" for name in used)] if used else []
+    moved = {name: step.env[name] for name in OWN if used and name in step.env}
+    exports += [f"export {name}={quote(value)}" for name, value in moved.items()]
     if not step.launch:
-        return _after([*step.before, *exports], words, at)
-    places = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
-    return ["mpirun", "-np", str(shape.tasks * slots), *places, *_after(exports, words, at)]
+        return Command(_after([*step.before, *exports], words, at), moved)
+    ranks = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
+    return Command(["mpirun", "-np", str(shape.tasks * slots), *ranks, *_after(exports, words, at)], moved)
 
 
 def _report_variables(
@@ -284,10 +307,11 @@ def _after(lines: list[str], words: list[str], at: int | None) -> list[str]:
     """A command after lines of shell; `at`: the word of the command that is a script."""
     if not lines:
         return words
-    if at is not None:
+    shell_name = "bash" if any(f"\n{EXPORTS} " in line for line in lines) else "sh"
+    if at is not None and (shell_name == "sh" or base(words[0]) == "bash"):
         words[at] = "\n".join([*lines, words[at]])
         return words
-    return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
+    return [shell_name, "-c", "; ".join([*lines, 'exec "$@"']), shell_name, *words]
 
 
 def container(

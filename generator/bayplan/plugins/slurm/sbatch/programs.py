@@ -2,78 +2,57 @@
 
 from __future__ import annotations
 
+import csv
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from bayplan.plugin import text_beside as table
 from bayplan.plugins.slurm.sbatch.expansion import MARK, NODE, NODES, TIME, mark
-from bayplan.plugins.slurm.sbatch.shell import Statement
+from bayplan.plugins.slurm.sbatch.options import STEPS, Findings, Position
+from bayplan.plugins.slurm.sbatch.shape import parse
+from bayplan.plugins.slurm.sbatch.shell import ASSIGNMENT, COMMAND, PROCESS, Statement, UnreadableError, statements
 
-NO_EFFECT = frozenset(("true", "false", ":", "wait", "shopt", "test", "[", "exec", "getopts", "let", "set", "return"))
+_ROWS = tuple(csv.DictReader(table("plugins", "slurm", "sbatch", "commands.csv").splitlines()))
+
+
+def _commands(*kinds: str) -> frozenset[str]:
+    return frozenset(name for row in _ROWS if row["kind"] in kinds for name in row["commands"].split())
+
+
+NO_EFFECT = _commands("none")
 """Commands without an effect on tasks."""
 
-TEXTS = frozenset(("echo", "printf"))
+TEXTS = _commands("text")
 """Commands that print their arguments."""
 
-QUIET = (
-    NO_EFFECT
-    | TEXTS
-    | frozenset(
-        {
-            *("date", "hostname", "pwd", "env", "printenv", "whoami", "id", "uname", "uptime", "lscpu", "seq"),
-            *("free", "df", "du", "ls", "cat", "nvidia-smi", "nvcc", "which", "type", "sleep", "squeue", "sinfo"),
-            *("sacct", "sstat", "scontrol", "sattach", "scancel", "trap", "clear", "nproc", "ibstat", "ibv_devinfo"),
-            *("lsof", "ps", "top", "tee", "grep", "rocm-smi", "ulimit", "stat", "wc", "tail", "head", "sort", "times"),
-            *("logger", "local", "unalias", "hash", "alias", "kill", "jobs", "disown", "ip", "ifconfig", "basename"),
-            *(
-                "dirname",
-                "realpath",
-                "readlink",
-                "tr",
-                "cut",
-                "awk",
-                "sed",
-                "uniq",
-                "expr",
-                "getent",
-                "lspci",
-                "numactl",
-            ),
-            *(
-                "egrep",
-                "fgrep",
-                "cmp",
-                "diff",
-                "find",
-                "md5sum",
-                "lsmod",
-                "dmesg",
-                "file",
-                "less",
-                "more",
-                "popd",
-                "dirs",
-            ),
-            *("ping", "pgrep", "test", "column", "hwloc-ls", "lstopo", "nvtop", "htop", "rev", "tac", "history", "ldd"),
-        }
-    )
-)
+QUIET = _commands("none", "text", "quiet")
 """Commands that print, inspect or wait: no task depends on them, unless they write files."""
 
-SETUP = frozenset(
-    ["module", "ml", "source", ".", "conda", "mamba", "micromamba", "spack", "lmod", "eval", "activate", "deactivate"]
-) | {"enroot", "pyenv", "nvm", "use"}
+SETUP = _commands("setup")
 """Commands that set up the software of a node. A pod has its software in the image."""
 
-PER_POD = frozenset(["mkdir", "umask"])
+PER_POD = _commands("pod")
 """Commands that every pod can repeat."""
 
-MPI = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun"])
+MPI = _commands("mpi")
 """Commands that start the ranks of an MPI program on all nodes."""
 
-LAUNCHERS = frozenset(["prun", "horovodrun", "pdsh", "clush", "ssh", "parallel"])
+LAUNCHERS = _commands("launcher")
 """Other commands that start programs on other nodes, with Slurm or a login there."""
+
+CLIENTS = _commands("slurm")
+"""Commands that need Slurm: no pod has them."""
+
+ACTS: Mapping[str, re.Pattern[str]] = {row["commands"]: re.compile(row["acts"]) for row in _ROWS if row["acts"]}
+"""Quiet commands -> the arguments with which they change something, or start another program."""
+
+
+def only_prints(name: str, arguments: str) -> bool:
+    """Whether a command prints, inspects or waits, and changes nothing with these arguments."""
+    return name in QUIET and not (name in ACTS and ACTS[name].search(arguments))
+
 
 TORCH = re.compile(r"(torchrun|accelerate|deepspeed)$|python[0-9.]*$")
 """Programs that get their rank from arguments, or from the variables that torchrun reads."""
@@ -86,6 +65,35 @@ SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 def base(word: str) -> str:
     """The command of a path."""
     return word.rpartition("/")[2]
+
+
+PREFIXES = frozenset(
+    ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "time", "timeout", "sudo", "then")
+)
+"""Commands before a command."""
+
+
+def commands(items: Iterable[Statement]) -> frozenset[str]:
+    """The names of all commands in statements, also in blocks, functions and substitutions."""
+    names: set[str] = set()
+    for each in items:
+        words = [] if each.opened else [word for word in each.words if not ASSIGNMENT.match(word.raw)]
+        while len(words) > 1 and (base(words[0].raw) in PREFIXES or re.match(r"[-\d]", words[0].raw)):
+            words.pop(0)
+        names |= {base(words[0].raw.strip("\"'"))} if words else set()
+        every = (*each.words, *(redirect.word for redirect in each.redirects if redirect.word))
+        for piece in (piece for word in every for piece in word.pieces if piece.kind in (COMMAND, PROCESS)):
+            names |= commands_in(piece.text)
+        names |= commands(each.inner)
+    return frozenset(names)
+
+
+def commands_in(text: str) -> frozenset[str]:
+    """The names of all commands in a script; none if a shell cannot read it."""
+    try:
+        return commands(statements(text))
+    except UnreadableError:
+        return frozenset()
 
 
 def launches(words: tuple[str, ...]) -> bool:
@@ -214,8 +222,9 @@ def _field(match: re.Match[str], escapes: Mapping[str, str], values: Iterator[st
 def _first(words: Lines, nodes: Nodes) -> Lines | None:
     """The lines that a command prints without input."""
     match words:
-        case ["scontrol", "show", "hostnames" | "hostname", *rest]:
-            return hosts(rest[0] if rest else mark(NODES, "0"), nodes)
+        case ["scontrol", "show", what, *rest] if what.partition("=")[0] in ("hostnames", "hostname"):
+            listed = [what.partition("=")[2]] if "=" in what else rest
+            return hosts(listed[0] if listed else mark(NODES, "0"), nodes)
         case ["date", *_] if not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
             return [mark(TIME)]
         case ["hostname", *options] if set(options) <= ADDRESS:
@@ -265,21 +274,9 @@ def hosts(listed: str, nodes: Nodes) -> Lines | None:
 
 def _address_by_srun(words: Lines) -> Lines | None:
     """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` prints the address of a node."""
-    place, single = "", False
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        short = re.fullmatch(r"(-[wNn])(.+)", words[at]) if not words[at].startswith("--") else None
-        if short:
-            name, value, equals = short[1], short[2], "="
-        if name in ("-w", "--nodelist", "-N", "-n", "--nodes", "--ntasks") and not equals:
-            at += 1
-            value = words[at] if at < len(words) else ""
-        if name in ("-w", "--nodelist"):
-            place = value
-        single |= name in ("-n", "--ntasks", "-N", "--nodes") and value == "1"
-        at += 1
-    place = place or (mark(NODE, "0.0") if single else "")
+    options, at = parse([(word, Position()) for word in words], STEPS, Findings())
+    single = any(options[name].value == "1" for name in ("nodes", "ntasks") if name in options)
+    place = options["nodelist"].value if "nodelist" in options else mark(NODE, "0.0") if single else ""
     is_hostname = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
     match = MARK.fullmatch(place)
     return [place] if is_hostname and match and match[1] == NODE else None

@@ -141,7 +141,7 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
         data["interpreter"],
         data["variables"].get(IMAGE, ""),
         _queue(tuple(sections), site.get("queues", {}), findings),
-        _exported(options, variables, findings),
+        _exported(options, variables, bool(re.search(r"\$\{?image\b", body["text"])), findings),
         pods.remarks(data["comments"], body["text"]) if labels else None,
         topology,
         site,
@@ -189,8 +189,10 @@ EXPORTED = re.compile(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)")
 """The parts of --export, with quotes around commas."""
 
 
-def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
-    """The environment of the body: --export, and --set on the command line."""
+def _exported(
+    options: Mapping[str, UsedOption], variables: Mapping[str, str], own_image: bool, findings: Findings
+) -> dict[str, str]:
+    """The environment of the body: --export, and --set on the command line. `own_image`: the body reads $image."""
     result: dict[str, str] = {}
     if option := options.get("export"):
         for part in EXPORTED.findall(option.value):
@@ -200,15 +202,17 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
             elif name not in ("ALL", "NONE", "NIL") and name not in variables:
                 message = f"cannot evaluate ${name}: --export takes it from the login node"
                 findings.error("W609", option.spot, message, f"use --set {name}=VALUE")
-    return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
+    return {**result, **{name: value for name, value in variables.items() if name != IMAGE or own_image}}
 
 
-def slurm_variables(script: Script) -> dict[str, str]:
-    """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
-    first, options = script.first.shape, script.first.options
+def slurm_variables(script: Script, section: int = 0) -> dict[str, str]:
+    """Slurm's own variables in the batch shell (`man sbatch`, output environment variables), or of a section."""
+    first, options = script.sections[section].shape, script.sections[section].options
+    counts = [each.shape.nodes for each in script.sections]
+    lists = [mark(NODES, str(n)) if nodes > 1 else mark(NODE, f"{n}.0") for n, nodes in enumerate(counts)]
     variables: dict[str, str] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
-        **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
+        **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), lists[0]),
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), mark(RANK)),
         **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), mark(NODE, "0.0")),
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(first.nodes)),
@@ -229,8 +233,6 @@ def slurm_variables(script: Script) -> dict[str, str]:
         variables["SLURM_GPUS"] = str(first.gpus * first.tasks)
     if first.cpus:
         variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
-    if "chdir" in options:
+    if "chdir" in options and options["chdir"].value.startswith("/"):
         variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
-    for number in range(len(script.sections)):
-        variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
-    return variables
+    return variables | {f"SLURM_JOB_NODELIST_HET_GROUP_{n}": listed for n, listed in enumerate(lists)}

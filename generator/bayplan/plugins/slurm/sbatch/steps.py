@@ -12,14 +12,18 @@ from bayplan.plugin import Route, has_errors
 from bayplan.plugins.slurm.sbatch import pods
 from bayplan.plugins.slurm.sbatch.body import BodyResult, Step, run_body
 from bayplan.plugins.slurm.sbatch.builtins import Body
-from bayplan.plugins.slurm.sbatch.control import STARTS
 from bayplan.plugins.slurm.sbatch.expansion import MARK, NODE
 from bayplan.plugins.slurm.sbatch.mpi import Launch
 from bayplan.plugins.slurm.sbatch.options import STEPS, Findings, Position
 from bayplan.plugins.slurm.sbatch.pods import step_name
-from bayplan.plugins.slurm.sbatch.programs import SHELLS, base
+from bayplan.plugins.slurm.sbatch.programs import CLIENTS, SHELLS, base, commands_in
 from bayplan.plugins.slurm.sbatch.script import Script, Section, slurm_variables
 from bayplan.plugins.slurm.sbatch.shape import Shape, UsedOption, count, per_node, shape
+
+_LOOKUPS = re.compile(r"\bscontrol\s+show\s+hostnames?\b")
+
+LEFT_OUT = "bayplan leaves out", "the pod runs the whole script, so its image must have"
+"""Parts of W612 for scripts with steps, and for scripts that are the only task."""
 
 
 def array_variables(index: int, numbers: Sequence[int]) -> dict[str, str]:
@@ -86,7 +90,11 @@ def _single_task(
     """A body without steps runs on the first node: the whole body is the only task."""
     shape = script.first.shape
     spot = result.work[0].spot if result.work else script.first.spot
-    if has_errors(seen.all()) and STARTS.search(script.body):
+    clients, text = commands_in(script.body) & CLIENTS, script.body
+    if len(re.findall(r"\bscontrol\b", text)) == len(_LOOKUPS.findall(text)):
+        clients -= {"scontrol"}
+        text = f"scontrol() {{ hostname; }}  # the only node of the job\n{text}" if "scontrol" in text else text
+    if has_errors(seen.all()) and (clients or not result.work):
         findings.diagnostics.update(seen.diagnostics)
         return None
     if not result.work:
@@ -102,14 +110,22 @@ def _single_task(
         findings.error("W614", spot, message, hint)
         return None
     only = result.work[0].step if len(result.work) == 1 and result.work[0].alone else None
-    plain = only is not None
-    wanted = ("W612", "W613") if plain else ("W612",)
-    findings.diagnostics.update((each, None) for each in seen.diagnostics if plain or each.code in wanted)
     if only:
+        findings.diagnostics.update(seen.diagnostics)
         return [[only._replace(options={}, batch=0)]]
+    if clients and all(each.step for each in result.work):  # bayplan has evaluated what they print
+        findings.diagnostics.update(seen.diagnostics)
+        return [[each.step._replace(options={})] for each in result.work if each.step]
+    for name in sorted(clients):
+        hint = "remove it, or start the program with srun: then bayplan evaluates the script"
+        findings.error("W611", spot, f"the pod runs the whole script, and {name} needs Slurm, which no pod has", hint)
+    for each in seen.all():
+        if each.code == "W612":
+            findings.diagnostics[each._replace(message=each.message.replace(*LEFT_OUT))] = None
     names = set(re.findall(r"\bSLURM_\w+", script.body))
     slurm = {name: values[name] for name in sorted(names) if name in values}
-    return [[Step({}, (shell, "-c", script.body), {**slurm, **script.exported}, (), "", spot, 0)]]
+    folder = values.get("PWD", "")
+    return [[Step({}, (shell, "-c", text), {**slurm, **script.exported}, (), folder, spot, 0)]]
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:
@@ -290,7 +306,7 @@ def _base(step: Step, section: int, nodes: int, free: int, findings: Findings) -
 def _segmented(part: Part, section: Section, findings: Findings) -> Part:
     """The part with its segments."""
     option = part.options.get("segment")
-    if option is None:
+    if option is None or (part.shape.nodes == 1 < section.shape.nodes):  # a helper of one node is in any segment
         return part
     size, nodes = count(option.value), part.shape.nodes
     if size is None or (nodes % size and nodes > size):

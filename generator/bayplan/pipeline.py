@@ -29,6 +29,7 @@ from bayplan.model.workflow import Workflow, pod_sets, serves, varies
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
+from bayplan.planning.defaults import with_networks
 from bayplan.planning.fidelity import compare, find_row, firm, plan_needs, topology_needs
 from bayplan.planning.fit import Fits, diagnose
 from bayplan.planning.pools import name_accelerators, with_card_portions
@@ -183,7 +184,10 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
     completed = with_default_priority(workflow.value, topology.value)
-    named = with_card_portions(name_accelerators(completed, topology.value), topology.value)
+    portioned = with_card_portions(name_accelerators(completed, topology.value), topology.value)
+    connected = with_networks(portioned, topology.value)
+    named = connected.value or portioned
+    found += connected.diagnostics
     together = (d for each in TOGETHER for d in each(named, topology.value))
     found += reattribute(request.namespace, request.given, named, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)

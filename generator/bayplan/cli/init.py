@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
-from bayplan.cli import destination, output, output_folder, topology_merging, topology_sources
+from bayplan.cli import destination, output, output_folder, topology_import, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
@@ -25,7 +25,6 @@ from bayplan.planning.selection import select_backend
 from bayplan.report import Batch
 from bayplan.report.findings import escape
 from bayplan.text.document import read
-from bayplan.text.emit import emit
 from bayplan.topologies import native
 
 
@@ -172,7 +171,7 @@ def _fabric(rails: int) -> str:
         f"    - {{network: default/rail-{n}, resource: nvidia.com/rail_{n}, hca: mlx5_{n}}}\n" for n in range(rails)
     )
     fabric = f"fabrics:\n  rdma:\n    kind: hostdevice\n    linkType: infiniband\n    rails:\n{cards}"
-    return f"  # RDMA network cards, to which podSets attach with `fabric: rdma`:\n{indent(fabric, '  # ')}"
+    return f"  # RDMA network cards, to which jobs of several nodes attach:\n{indent(fabric, '  # ')}"
 
 
 def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | None:
@@ -185,7 +184,8 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     if merged is None:
         return None
     defaults = {"scheduler": scheduler, "namespace": "default", **merged.topology.defaults}
-    data = native.write(merged.topology._replace(defaults=defaults))
+    topology = merged.topology._replace(defaults=defaults)
+    data = native.write(topology)
     found = pipeline.topology_findings(merged.topology)
     if not any(pool.domains for pool in merged.topology.pools):
         hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
@@ -194,7 +194,7 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     batches.append(topology_merging.at_sources(found, merged, picked))
     named = escape(", ".join(sources.words))
     head = f"# From {named}. `bayplan topology import` has options for levels and spare nodes.\n"
-    return None if has_errors(found) else head + "".join(emit((data,)))
+    return None if has_errors(found) else head + topology_import.commented(topology, data)
 
 
 # The workflow.

@@ -16,6 +16,7 @@ from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
+from bayplan.model.workflow import AUTO_SHM
 from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import SlurmLayout, name_rules, plugin_of, settings, slurm_name, topology_name
 
@@ -172,7 +173,7 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("task-restart", 1, (*pods.route, "restartPolicy"), subject=subject)
     if not spec.command:
         yield Need("no-command", 1, (*pods.route, "args" if spec.args else "name"), subject=subject)
-    if spec.ports or spec.shm:
+    if spec.ports or (spec.has_shm and spec.shm != AUTO_SHM):
         yield Need("own-network", 1, (*pods.route, "ports" if spec.ports else "shm"), subject=subject)
     container = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
     alone = pods.ranks and pods.ranks.nodes == sum(each.replicas for each in all_pods(gang.root))

@@ -117,7 +117,7 @@ def test_a_job_of_two_nodes_uses_the_network_of_its_cluster(cluster: str, tmp_pa
         networks = json.loads(template["metadata"]["annotations"]["networking.gke.io/interfaces"])
         assert [each["network"] for each in networks] == ["default", *(f"rdma-{n}" for n in range(rails))]
     else:
-        cards = {name: amount for name, amount in COUNTS[cluster][2].items()}
+        cards = dict(COUNTS[cluster][2].items())
         wanted = {name: "1" if fabric.get("attach") == "shared" else str(amount) for name, amount in cards.items()}
         assert wanted.items() <= container["resources"]["limits"].items()
     locked = container.get("securityContext", {}).get("capabilities", {}).get("add", [])

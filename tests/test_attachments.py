@@ -249,7 +249,7 @@ def test_bootstrap_over_the_fabric_leaves_the_rendezvous_where_it_is() -> None:
 
 
 def test_only_those_who_meet_must_be_attached_alike() -> None:
-    bare = {key: each for key, each in pod_set().items() if key != "fabric"}
+    bare = pod_set(fabric="none")
     groups = [{"name": "a", "podSets": [pod_set()]}, {"name": "b", "podSets": [bare]}]
     for rendezvous, codes in {"gang": ["W524"], "group": [], "none": []}.items():
         made = support.run(support.workflow({"name": "train", "rendezvous": rendezvous, "groups": groups}), topology())

@@ -343,7 +343,7 @@ def test_inputs_alone_leave_the_command_as_it_is() -> None:
     spec = _spec({"inputs": [_to("s3://b", "/in")]})
     assert spec["containers"][0]["command"] == ["torchrun"]
     assert "terminationGracePeriodSeconds" not in spec
-    assert [each["name"] for each in spec["volumes"]] == ["files", "data-folders"]
+    assert [each["name"] for each in spec["volumes"]] == ["shm", "files", "data-folders"]
 
 
 def test_volumes_of_a_template_hold_data_and_its_fields_take_precedence() -> None:

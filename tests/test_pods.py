@@ -195,7 +195,7 @@ def test_one_source_is_one_volume_and_each_empty_folder_its_own() -> None:
         "/e": {"secret": "keys"},
         "/f": {"secret": "keys", "optional": True},
     }
-    spec = spec_of({"volumes": volumes})
+    spec = spec_of({"volumes": volumes, "shm": "none"})
     names = [each["name"] for each in spec["volumes"]]
     mounts = {each["mountPath"]: each["name"] for each in spec["containers"][0]["volumeMounts"]}
     assert len(names) == len(set(names)) == 6

@@ -123,6 +123,7 @@ from bayplan.model.topology import (
     named_queues,
 )
 from bayplan.model.workflow import (
+    AUTO_SHM,
     GANGS,
     Binary,
     Gang,

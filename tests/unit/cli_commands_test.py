@@ -136,7 +136,8 @@ class TestSchedulers:
 def test_init_writes_what_renders(tmp_path: Path, said: Any) -> None:
     folder = tmp_path / "new" / "job"
     line = said("init", str(folder)).split()
-    assert sorted(path.name for path in folder.iterdir()) == [".bayplan", "topology.yaml", "workflow.yaml"]
+    names = [".bayplan", "bayplan.yaml", "topology.yaml", "workflow.yaml"]
+    assert sorted(path.name for path in folder.iterdir()) == names
     assert line[0] == "bayplan"
     assert said(*line[1:]).count("kind: ComputeDomain\n") == 4
 

@@ -16,6 +16,7 @@ from bayplan.model.workflow import Workflow
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.workflows import native
+from tools.run import bayplan
 
 OURS = sorted(path for path in (ROOT / "examples").glob("*/workflow.yaml") if "bayplan.dev" in path.read_text())
 FOREIGN = sorted((ROOT / "examples").glob("*/osmo.yaml"))
@@ -203,3 +204,12 @@ def test_wrong_usage_prints_nothing(
     out, err = capsys.readouterr()
     assert out == ""
     assert f"error[{code}]" in err
+
+
+def test_the_scheduler_and_the_queue_of_workflows_that_name_none(tmp_path: Path) -> None:
+    script = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun --container-image=a:1 python train.py\n"
+    (tmp_path / "job.sbatch").write_text(script)
+    made = bayplan("import", "job.sbatch", "-s", "kueue", "--queue", "ml", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "  scheduler: kueue\n  queue: ml\n" in made.stdout
+    assert bayplan("import", "job.sbatch", "-s", "qeue", cwd=tmp_path).returncode == 2

@@ -25,6 +25,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import OF_GROVE, PodSet, Workflow, pod_sets
 from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import existing as existing_planning
+from bayplan.planning.defaults import with_networks
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
 from bayplan.planning.node_selection import selection
@@ -223,6 +224,8 @@ def _planned(
     """The pipeline's check and plan for an existing workload."""
     templates = candidate.templates
     workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
+    connected = with_networks(workflow, cluster.topology, others=True)
+    workflow = connected.value or workflow
     gangs = tuple(gang._replace(workload="auto") for gang in workflow.gangs)
     unbuilt = workflow._replace(gangs=gangs)  # its kind already exists
     checks = (
@@ -231,7 +234,8 @@ def _planned(
         accelerators.check,
         attachments.check,
     )
-    findings = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
+    found = (each for check in checks for each in check(unbuilt, cluster.topology))
+    findings = (*connected.diagnostics, *found)
     if any(place.pods.fabric for place in pod_sets(unbuilt)):
         from bayplan.checks import security
 

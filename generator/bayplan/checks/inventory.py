@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bayplan.checks.topology import POOLS, domain_sizes, duplicates
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import suggest
+from bayplan.fabrics.cards import unknown
 from bayplan.kube import quantity
 from bayplan.model.target import KNOWN, minor, order
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool, Queue
@@ -245,7 +246,11 @@ ISOLATING_LABELS = frozenset({"crusoe.ai/ib.partition.id"})
 
 
 def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T404, T410, T449."""
+    """T404, T410, T449, T617."""
+    for fabric in topology.fabrics.values():
+        if lacking := unknown(fabric):
+            message = f'fabric "{fabric.name}" does not say which RDMA devices NCCL shall use'
+            yield info("T617", ("topology", "spec", "fabrics", fabric.name), message, hint=f"add {lacking}")
     for index, pool in enumerate(topology.pools):
         yield from _isolated_domains(pool, (*POOLS, index, "levels"))
         if all(len(domain.path) == len(pool.levels) for domain in pool.domains):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.fabrics import LOCK, FabricRequest, pins
+from bayplan.fabrics.cards import lock
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, field_of, own_parts, template, written
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, Breach, added, as_root, breaches, containers, security
@@ -33,7 +34,7 @@ class Pod(NamedTuple):
     pool: Pool
     number: int  # of the pool
     fabric_request: FabricRequest | None
-    parts: PodParts  # of the fabric
+    parts: PodParts  # of the fabric, or of cards in `resources`
     spec: Mapping[str, Any]
 
     @property
@@ -69,7 +70,7 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
         if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
             pool = topology.pools[number]
             fabric_request = fabrics.fabric_request(place.pods, topology, namespace, pool.name)
-            parts = PodParts()
+            parts = lock(place.pods, topology)
             if fabric_request:
                 from bayplan.fabrics import kinds  # only where a podSet has a fabric
 
@@ -124,11 +125,12 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
             continue
         fabric = _by_fabric(pod, each)
         code = "W630" if fabric else "W633"
-        route = (*pod.place.route, "fabric") if fabric else _route(pod, each.path)
+        route = _cards(pod) if fabric else _route(pod, each.path)
         message = (
             f'{pod.title}: namespace "{namespace.name}" has the Pod Security level {level}, which refuses {each.what}'
         )
         hint = f"label the namespace {LABEL} and update the topology, or use another namespace"
+        hint += ", or set `fabric: none`" if fabric and pod.fabric_request else ""
         yield error(code, route, message, hint=hint, notes=(where,))
     lacking = list(dict.fromkeys(each.what for each in refused if each.lacking))
     if lacking:
@@ -141,9 +143,7 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
 
 
 def _by_fabric(pod: Pod, each: Breach) -> bool:
-    """Whether the fabric adds it, not a template."""
-    if pod.fabric_request is None:
-        return False
+    """Whether the fabric, or a card in `resources`, adds it, not a template."""
     if each.path[-1] == "add":
         return any(each.what.endswith(f" {name}") for name in pod.parts.capabilities)
     if each.path[-1] == "privileged":
@@ -151,12 +151,17 @@ def _by_fabric(pod: Pod, each: Breach) -> bool:
     return each.path[0] in pod.parts.spec
 
 
+def _cards(pod: Pod) -> Route:
+    """The field that requests the cards."""
+    return (*pod.place.route, "fabric" if pod.fabric_request else "resources")
+
+
 def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Diagnostic]:
     """W632, W635: what restricted-v2 refuses needs another SCC, bound to the pods' service account."""
     refused = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
     if not refused:
         return
-    route = (*pod.place.route, "fabric") if _by_fabric(pod, refused[0]) else _route(pod, refused[0].path)
+    route = _cards(pod) if _by_fabric(pod, refused[0]) else _route(pod, refused[0].path)
     what = ", ".join(dict.fromkeys(each.what for each in refused))
     scc, account = (namespace.scc, namespace.service_account) if namespace else ("", "")
     if not scc or not account:

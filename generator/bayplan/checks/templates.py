@@ -20,6 +20,7 @@ from bayplan.kube.pod import (
     MPI_SCRIPT,
     OWN_FIELDS,
     OWN_NAMES,
+    SHARED_MEMORY,
     container_name,
     containers,
     content_size,
@@ -28,7 +29,7 @@ from bayplan.kube.pod import (
 )
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, PodSet, Workflow, pod_sets
+from bayplan.model.workflow import AUTO_SHM, Binary, PodSet, Workflow, pod_sets
 
 if TYPE_CHECKING:
     from bayplan.model.augment import WorkloadTemplates
@@ -224,7 +225,7 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
         # Mounts merge by their path, so a template's mount at a path of bayplan's would replace the volume there
-        mounted = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+        mounted = {*pods.files, *([SHARED_MEMORY] if pods.has_shm else [])}
         for index, container in enumerate(spec.get("containers") or []):
             main = container.get("name", container_name(pods)) == container_name(pods)
             for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
@@ -240,7 +241,7 @@ def _own_shm(pods: PodSet) -> bool:
     name = container_name(pods)
     main = (each for each in containers(pods.template) if each.get("name", name) == name)
     mounts = (mount for each in main for mount in each.get("volumeMounts") or ())
-    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
+    return pods.has_shm or (pods.fabric is not None and all(each["mountPath"] != SHARED_MEMORY for each in mounts))
 
 
 def _main_names(pods: PodSet) -> tuple[str | None, ...]:
@@ -422,7 +423,7 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
         pods, route, _ = place
         for name, value in pods.resources.items():
             yield from check_amount(value, (*route, "resources", name), whole="/" in name)
-        if pods.shm:
+        if pods.has_shm and pods.shm != AUTO_SHM:
             yield from check_amount(pods.shm, (*route, "shm"))
         if pods.accelerator:
             for key in ("memory", "cores"):
@@ -496,7 +497,7 @@ def _wrong_path(path: str, pods: PodSet) -> str:
         return "does not name a file"
     if len(file_key(path)) > KEY_LIMIT:
         return f"is longer than {KEY_LIMIT} characters"
-    if pods.shm and (path == "/dev/shm" or path.startswith("/dev/shm/")):
+    if pods.has_shm and f"{path}/".startswith(f"{SHARED_MEMORY}/"):
         return "is in the shared memory"
     if pods.launcher and (path == MPI_KEYS or path.startswith(f"{MPI_KEYS}/")):
         return "is in the folder of the launcher's ssh key"

@@ -263,7 +263,7 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format in the native format.",
         (WORKFLOWS,),
-        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, QUEUE, *GIVEN, *OUTCOME),
+        (TOPOLOGY, SCHEDULER, *OUTPUT_FILE, *SOURCES, QUEUE, *GIVEN, *OUTCOME),
         "bayplan takes from the topology file what the other format lacks.",
     ),
     Command(
@@ -431,9 +431,17 @@ COMMANDS = (
     Command(
         "init",
         "init",
-        "Write a workflow and a topology with comments, to start from.",
+        "Write a workflow, a topology and a bayplan.yaml, to start from.",
         (Positional("DIR", 0),),
         (
+            Option(("--image",), "The image of the job's containers.", "IMAGE"),
+            Option(("--nodes",), "A job with a pod on each of so many nodes.", "N"),
+            Option(("--groups",), "A job of so many groups of so many pods, such as 4x16.", "GROUPSxPODS"),
+            Option(("--in",), "The level that holds each group, such as rack (default: the finest).", "LEVEL"),
+            Option(("--serve",), "A server that listens on this port.", "PORT"),
+            Option(("--trials",), "So many single pods, each with its number in GANG_INDEX.", "N"),
+            Option(("--pool",), "The pool of the job (default: the largest with accelerators).", "NAME"),
+            Option(("--queue",), "The queue of the job.", "NAME"),
             Option(
                 ("--accelerator",),
                 "Nodes with these accelerators, such as h100, gb300 or mi300x (default: gb200).",
@@ -444,8 +452,9 @@ COMMANDS = (
             LIMIT,
             DIAGNOSTICS,
         ),
-        "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "
-        "fit a rack or a leaf switch. bayplan also writes the schemas for editors into .bayplan/schemas/.",
+        "The command of the job follows --, as in `-- torchrun --nproc-per-node=8 train.py`. Without one, the workflow "
+        "shows what the scheduler supports, in groups that fit a rack or a leaf switch. FILE is any source of "
+        "`topology import`. bayplan also writes the schemas for editors into .bayplan/schemas/.",
     ),
     Command(
         "completion",

@@ -71,6 +71,13 @@ def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
     return 1 if strict or has_errors(reported) or any(each.code in fatal for each in reported) else 0
 
 
+VISIBLE = ("F690", "P568")
+"""Infos that say that a job may not start: the text shows them without -v."""
+
+ASSUMED = "A913"
+"""Infos of which a text without -v has one line: the versions that bayplan assumes."""
+
+
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:
     """Writes the report. In text, -v shows infos and -q only what fails. 1: it cannot be written."""
     form = args.value("diagnostics", "text")
@@ -83,10 +90,15 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: 
     listed = findings(batches)
     hidden = _hidden_severities(args) if form == "text" else ()
     fatal = fail_on(args).value or ()
+    fatal = fatal if args.has("quiet") else (*fatal, *VISIBLE)
     shown = [each for each in listed if each.severity not in hidden or each.code in fatal]
     failed = (shown or form != "text") and _write_report(args, shown, form, to_stdout)
     _speak(args, None if failed else success)
-    infos = sum(each.severity == "info" and each.code not in fatal for each in listed)
+    silent = [each for each in listed if each.severity == "info" and each.code not in fatal]
+    assumed = dict.fromkeys(each.message for each in silent if each.code == ASSUMED)
+    infos = len(silent) - len(assumed)
+    if hidden and not args.has("quiet"):
+        write_stderr("".join(f"{message}\n" for message in assumed))
     if infos and hidden and not args.has("quiet"):
         write_stderr(f"{infos} info{'s' if infos > 1 else ''} hidden; -v shows {'them' if infos > 1 else 'it'}\n")
     return 1 if failed else 0

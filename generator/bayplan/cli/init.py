@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from textwrap import indent, wrap
+from textwrap import indent
 from typing import NamedTuple
 
 from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
-from bayplan.cli import destination, output, output_folder, topology_merging, topology_sources
+from bayplan.cli import (
+    destination,
+    init_job,
+    output,
+    output_folder,
+    topology_import,
+    topology_merging,
+    topology_sources,
+)
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
 from bayplan.core.package_data import data_text
-from bayplan.core.phrases import count
 from bayplan.kube.shell import operand
-from bayplan.kube.vendors import GIB
+from bayplan.model.backend import Cluster
 from bayplan.model.target import KNOWN
-from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.pipeline import Request
+from bayplan.model.topology import ClusterTopology
 from bayplan.planning.selection import select_backend
 from bayplan.report import Batch
 from bayplan.report.findings import escape
-from bayplan.text.document import read
-from bayplan.text.emit import emit
 from bayplan.topologies import native
 
 
@@ -64,16 +67,18 @@ MACHINES: Mapping[str, Machine] = {
 }
 """Accelerator -> its usual nodes. Resources: the vendors' device plugins. CPU and memory leave room for DaemonSets."""
 
-FILES, SCHEMAS = ("topology.yaml", "workflow.yaml"), ("cluster-topology", "workflow")
-ACCELERATOR, SCHEDULER, QUEUE = "gb200", "kai", "research"
+FILES, SCHEMAS = ("topology.yaml", "workflow.yaml", "bayplan.yaml"), ("cluster-topology", "workflow", "project")
+ACCELERATOR, SCHEDULER = "gb200", "kai"
 
 
 def run(args: Arguments) -> int:
-    """Writes both files into the folder, or neither."""
+    """Writes all files into the folder, or none."""
     folder = args.words[0] if args.words else ""
     paths = [os.path.join(folder, name) for name in FILES]
     output_folder.remove_leftovers(folder)
-    batches = [Batch(tuple(_wrong(args)))]
+    wrong = list(_wrong(args))
+    job, misused = init_job.job_of(args)
+    batches = [Batch((*wrong, *misused))]
     if batches[0].diagnostics:
         return finish(args, batches)
     scheduler = args.value("scheduler", SCHEDULER)
@@ -84,11 +89,15 @@ def run(args: Arguments) -> int:
     if topology is None:
         return finish(args, batches)
     lines, schemas = _for_editors(paths)
-    shown = (topology, fitting(topology, scheduler, batches))
+    text = init_job.fitting(topology, scheduler, job, batches)
+    if not text:
+        return finish(args, batches)
+    shown = (topology, text, project(scheduler))
     texts = {name: line + text for name, line, text in zip(FILES, lines, shown, strict=True)}
     batches.append(Batch(tuple(_existing(paths, tuple(texts.values())))))
     texts = {**schemas, **texts}  # a killed run leaves no file without its schema
-    command = escape(f"bayplan render {operand(paths[1])} -t {operand(paths[0])} --cluster-objects")
+    beside = f" -t {operand(paths[0])}" if folder else ""
+    command = escape(f"bayplan render {operand(paths[1])}{beside} --cluster-objects")
     return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([f"{command}\n"]))
 
 
@@ -114,13 +123,27 @@ def _wrong(args: Arguments) -> Iterator[Diagnostic]:
 
 
 def _existing(paths: Sequence[str], texts: Sequence[str]) -> Iterator[Diagnostic]:
-    """O804: one of the files exists. If a killed run left only one of them, there is no error: init writes both."""
+    """O804: one of the files exists. If a killed run left only some of them, there is no error: init writes all."""
     existing = [pair for pair in zip(paths, texts, strict=True) if os.path.lexists(pair[0])]
-    if len(existing) == 1 and output_folder.has_text(*existing[0]):
+    if len(existing) < len(paths) and all(output_folder.has_text(*pair) for pair in existing):
         return
     hint = "choose another folder: `bayplan init DIR`"
     for path, _ in existing:
         yield error("O804", (), f'"{path}" exists, and init does not overwrite files', hint=hint)
+
+
+def project(scheduler: str) -> str:
+    """The text of the project file: what `bayplan generate` writes."""
+    export = f"  - {{export: {scheduler}, to: cluster/}}\n" if BACKENDS[scheduler].cluster != Cluster() else ""
+    return f"""\
+# The cluster of this folder, and the files that `bayplan generate` writes.
+apiVersion: bayplan.dev/v1alpha1
+kind: Project
+spec:
+  topology: topology.yaml
+  outputs:
+  - {{workflows: [workflow.yaml], to: manifests/}}
+{export}"""
 
 
 # The topology: usual nodes of an accelerator, or the nodes of a cluster.
@@ -172,7 +195,7 @@ def _fabric(rails: int) -> str:
         f"    - {{network: default/rail-{n}, resource: nvidia.com/rail_{n}, hca: mlx5_{n}}}\n" for n in range(rails)
     )
     fabric = f"fabrics:\n  rdma:\n    kind: hostdevice\n    linkType: infiniband\n    rails:\n{cards}"
-    return f"  # RDMA network cards, to which podSets attach with `fabric: rdma`:\n{indent(fabric, '  # ')}"
+    return f"  # RDMA network cards, to which jobs of several nodes attach:\n{indent(fabric, '  # ')}"
 
 
 def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | None:
@@ -185,7 +208,8 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     if merged is None:
         return None
     defaults = {"scheduler": scheduler, "namespace": "default", **merged.topology.defaults}
-    data = native.write(merged.topology._replace(defaults=defaults))
+    topology = merged.topology._replace(defaults=defaults)
+    data = native.write(topology)
     found = pipeline.topology_findings(merged.topology)
     if not any(pool.domains for pool in merged.topology.pools):
         hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
@@ -194,136 +218,4 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     batches.append(topology_merging.at_sources(found, merged, picked))
     named = escape(", ".join(sources.words))
     head = f"# From {named}. `bayplan topology import` has options for levels and spare nodes.\n"
-    return None if has_errors(found) else head + "".join(emit((data,)))
-
-
-# The workflow.
-
-
-class Layout(NamedTuple):
-    """The groups of a job in a pool: `groups` of `pods`, one a node. An empty level: none."""
-
-    outer: str = ""
-    inner: str = ""
-    groups: int = 1
-    pods: int = 1
-
-
-GROUPS = 4
-"""The most groups of the workflow."""
-
-
-def layout(pool: Pool) -> Layout:
-    """Groups of a whole finest domain, such as a rack, in one domain of the level above with room for two of them."""
-    unusable = {node for nodes in pool.unusable.values() for node in nodes}
-    for depth in range(len(pool.levels), 0, -1):
-        inner, rooms = pool.levels[depth - 1], dict[tuple[str, ...], int]()
-        for domain in pool.domains:
-            usable = rooms.get(domain.path[:depth], 0) + len(set(domain.nodes) - unusable)
-            rooms[domain.path[:depth]] = usable
-        rooms = {path: min(room, inner.plan or room) for path, room in rooms.items()}
-        if max(rooms.values(), default=0) < 2:
-            continue
-        for above in range(depth - 1, -1, -1):
-            outer = pool.levels[above - 1].name if above else ""
-            _, groups, pods = max(_fill(rooms, above))
-            if groups > 1:
-                return Layout(outer, inner.name, groups, pods)
-        return Layout("", inner.name, 1, max(rooms.values()))
-    return Layout("", "", 1, max(1, len(set(pool.nodes()) - unusable)))
-
-
-def _fill(rooms: Mapping[tuple[str, ...], int], above: int) -> Iterator[tuple[int, int, int]]:
-    """(pods of all groups, groups, pods of each group) in every domain of the level above."""
-    for parent in {path[:above] for path in rooms}:
-        sizes = sorted((room for path, room in rooms.items() if path[:above] == parent), reverse=True)
-        yield from ((groups * pods, groups, pods) for groups, pods in enumerate(sizes[:GROUPS], 1) if pods > 1)
-
-
-def fitting(topology: str, scheduler: str, batches: list[Batch]) -> str:
-    """The text of the richest workflow that the scheduler supports: the first without errors and warnings.
-
-    If there is none, the one with the fewest, and they are reported.
-    """
-    (document,) = read(FILES[0], topology.encode(), "topology").value or ()
-    judged = pipeline.check_topology(document)
-    cluster = judged[0].value
-    if cluster is None:
-        raise AssertionError(judged[0].diagnostics)
-    pool = max(cluster.pools, key=lambda each: (each.node.accelerators > 0, len(list(each.nodes()))))
-    queue = next(iter(cluster.queue_names or ()), "") or cluster.defaults.get("queue", QUEUE)
-    whole = layout(pool)
-    placed = (whole, whole._replace(outer=""), whole._replace(outer="", groups=1))
-    smaller = ((Layout(pods=whole.pods), ""), (Layout(), ""))
-    jobs = dict.fromkeys((*((job, domain) for domain in ("", "never") for job in placed), *smaller))
-    tried: list[tuple[str, Batch]] = []
-    for (job, domain), named in product(jobs, (queue, "")):
-        reasons = tried[0][1].diagnostics if tried else ()
-        text = _comment(job, reasons) + workflow(job, _pods(cluster, pool, job), domain, named)
-        (one,) = read(FILES[1], text.encode(), "workflow").value or ()
-        outcome, origins = pipeline.compile(Request(one, document, scheduler, cluster_objects=True, judged=judged))
-        lost = tuple(d for d in outcome.diagnostics if d.severity != "info" and d not in judged[0].diagnostics)
-        if not lost:
-            return text
-        tried.append((text, Batch(lost, {"workflow": one, "topology": document}, origins)))
-    text, batch = min(tried, key=lambda each: (has_errors(each[1].diagnostics), len(each[1].diagnostics)))
-    batches.append(batch)
-    return text
-
-
-def _comment(job: Layout, reasons: Sequence[Diagnostic]) -> str:
-    """What the workflow requests, and why it does not request more."""
-    about = count(job.pods, "pod")
-    if job.groups > 1:
-        about = f"{count(job.groups, 'group')} of {about}, each group in one {job.inner}"
-        about += f" and all in one {job.outer}" if job.outer else ""
-    elif job.inner:
-        about += f" in one {job.inner}"
-    lines = [f"{about}. Pods use whole nodes."]
-    if reasons:
-        lines.append("It requests no more, because:")
-    for reason in dict.fromkeys(each.message for each in reasons):
-        lines += wrap(f"- {reason}", 110, subsequent_indent="  ", break_on_hyphens=False)
-    return "".join(f"# {escape(line)}\n" for line in lines)
-
-
-def workflow(job: Layout, pods: str, domain: str, queue: str) -> str:
-    """The text of a workflow. `domain`: its computeDomain, unless empty."""
-    share = f"computeDomain: {domain}\n" if domain else ""
-    gang = share + pods
-    if job.groups > 1:
-        gang = f"groups:\n- name: replica\n  replicas: {job.groups}\n{_required(job.inner, '  ')}{indent(gang, '  ')}"
-    first = f"  queue: {queue}  # a queue of your cluster\n" if queue else ""
-    return f"""\
-apiVersion: bayplan.dev/v1alpha1
-kind: Workflow
-metadata: {{name: pretrain}}
-spec:
-{first}\
-  gangs:
-  - name: train  # its pods start together or not at all
-{_required(job.outer if job.groups > 1 else job.inner, "    ")}{indent(gang, "    ")}"""
-
-
-def _required(level: str, margin: str) -> str:
-    return f"{margin}placement: {{required: {level}}}\n" if level else ""
-
-
-def _pods(cluster: ClusterTopology, pool: Pool, job: Layout) -> str:
-    """The podSet. Each pod takes all accelerators of its node, and 3/4 of CPU and memory."""
-    node = pool.node
-    cpu, memory = (node.resources.get(name, 0) * 3 // 4000 for name in ("cpu", "memory"))
-    amounts = [f'cpu: "{cpu}"'] * (cpu > 0) + [f"memory: {memory // GIB}Gi"] * (memory >= GIB)
-    lines = ["podSets:", "- name: worker", f"  replicas: {job.pods}{'  # pods of each group' * (job.groups > 1)}"]
-    lines += [f"  pool: {pool.name}"] * (len(cluster.pools) > 1)
-    if node.accelerators:
-        lines.append(f"  accelerator: {{name: {node.accelerator}, count: {node.accelerators}}}")
-    lines += [f"  resources: {{{', '.join(amounts)}}}"] * bool(amounts)
-    lines.append("  # Your image and command. bayplan sets MASTER_ADDR and the ranks for torchrun.")
-    if node.accelerators:
-        lines.append("  image: nvcr.io/nvidia/pytorch:25.08-py3")
-        lines.append(f"  command: [torchrun, --nproc-per-node={node.accelerators}, train.py]")
-    else:
-        lines += ["  image: python:3.13", "  command: [python, train.py]"]
-    lines.append("  shm: 64Gi  # the size of /dev/shm")
-    return "".join(f"{line}\n" for line in lines)
+    return None if has_errors(found) else head + topology_import.commented(topology, data)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import chain
 
 from bayplan import pipeline
+from bayplan.backends import BACKENDS
 from bayplan.cli import destination, inputs, output
 from bayplan.cli.compiling import compile_all, join, success_of
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning.selection import unused
+from bayplan.planning.selection import select_backend, unused
 from bayplan.report import Batch
 
 
@@ -55,12 +56,14 @@ def import_workflows(args: Arguments) -> int:
         checked, origins = pipeline.check_topology(read.topology)
         topology = checked.value
         batches.append(Batch(checked.diagnostics, read.sources(), origins))
-    workflows = []
+    workflows, scheduler = [], args.value("scheduler")
+    if scheduler:
+        batches.append(Batch(select_backend(scheduler, None, ClusterTopology("", ()), BACKENDS).diagnostics))
     given = inputs.given(args)
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology), given)
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        workflows += [outcome.value] if outcome.value else []
+        workflows += [each._replace(scheduler=each.scheduler or scheduler)] if (each := outcome.value) else []
     documents = [*map(native.write, workflows)]
     batches.append(Batch(tuple(unused(given, workflows))))
     head = destination.modeline("workflow", args.value("output", "-"))

@@ -77,14 +77,25 @@ def _dispatch(argv: Sequence[str]) -> int:
             return _help()
     from bayplan.cli.commands import COMMANDS
 
+    argv, job = split_command(argv)
     command = find(argv, COMMANDS)
     parsed = parse(*command) if command else None
-    if parsed is not None:
-        return execute(parsed)
-    from bayplan.cli import human
+    if parsed is None:
+        from bayplan.cli import human
 
-    by_click = human.parse(argv)
-    return by_click if isinstance(by_click, int) else execute(by_click)
+        by_click = human.parse(argv)
+        if isinstance(by_click, int):
+            return by_click
+        parsed = by_click
+    return execute(parsed._replace(options={**parsed.options, "--": job}) if job else parsed)
+
+
+def split_command(argv: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
+    """The words of `init`, and those after --: the command of the job."""
+    if "--" not in argv or argv[0] != "init":
+        return argv, ()
+    place = argv.index("--")
+    return argv[:place], tuple(argv[place + 1 :])
 
 
 def _help() -> int:

@@ -11,6 +11,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
+from bayplan.fabrics.cards import unknown
 from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -53,7 +54,7 @@ def _new(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batche
     batches.append(topology_merging.at_sources(diagnostics, merged, picked))
     if has_errors(diagnostics):
         return None
-    return destination.modeline("cluster-topology", args.value("output", "-")) + _commented(data)
+    return destination.modeline("cluster-topology", args.value("output", "-")) + commented(topology, data)
 
 
 def _invalid(data: Mapping[str, Any], listed: bool) -> tuple[Diagnostic, ...]:
@@ -173,13 +174,13 @@ def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
     return Outcome(f"{json.dumps(expected, indent=2, ensure_ascii=False)}\n")
 
 
-def _commented(topology: Mapping[str, Any]) -> str:
-    """The topology with a comment at each empty list of domains."""
-    text = "".join(emit((topology,)))
-    if DOMAINS not in text:
-        return text
-    levels = iter([[each["name"] for each in pool.get("levels", ())] for pool in topology["spec"]["pools"]])
-    lines = text.splitlines()
+def commented(topology: ClusterTopology, data: Mapping[str, Any]) -> str:
+    """The topology with comments: at empty lists of domains, and at fabrics that the sources do not describe."""
+    lines = "".join(emit((data,))).splitlines()
+    for name in filter(lambda name: unknown(topology.fabrics[name]), topology.fabrics):
+        place = lines.index(f"    {name}:", lines.index("  fabrics:"))
+        lines.insert(place, f"    # From the resources of the nodes. Add {unknown(topology.fabrics[name])}.")
+    levels = iter([[level.name for level in pool.levels] for pool in topology.pools])
     for number, line in enumerate(lines):
         if line.strip() == DOMAINS:
             names = next(levels)

@@ -10,6 +10,7 @@ from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, moved, origin, warning
 from bayplan.core.phrases import count, listing
+from bayplan.fabrics.cards import with_proposed
 from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.target import minor, order
 from bayplan.model.topology import ClusterTopology, Pool
@@ -32,7 +33,7 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
         return None
     if merged and merged.value and len(picked) > 1:
         batches[:] = _unsettled(batches, merged.value.topology, picked)
-    return merged.value if merged else None
+    return merged.value._replace(topology=with_proposed(merged.value.topology)) if merged and merged.value else None
 
 
 def _unsettled(batches: Sequence[Batch], topology: ClusterTopology, picked: Sequence[Picked]) -> list[Batch]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from bayplan.core.phrases import listing
 from bayplan.fabrics import LOCK, FabricRequest, resources
-from bayplan.kube.objects import items, text
-from bayplan.kube.pod import SHM, entries, main_patches
+from bayplan.kube.pod import entries, has_shared_memory, shm_mount, shm_volume
 from bayplan.model.manifest import PodParts
-
-SHARED_MEMORY = "/dev/shm"
-"""The path by which NCCL exchanges data on a node. By default a container has 64 MiB of it."""
 
 NCCL = ("nvidia", "amd")
 """Vendors whose collective library reads NCCL_*: NCCL, and RCCL, which is a fork of it. For others, the topology sets
@@ -38,32 +34,48 @@ def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> Po
 
 
 def shared_memory(request: FabricRequest) -> dict[str, Any]:
-    """A /dev/shm of the size in the file, if the podSet does not have its own."""
-    if request.spec.shm or has_own(request, SHARED_MEMORY):
+    """A /dev/shm of the size in the file, if the podSet does not say what it has."""
+    if request.spec.shm or has_shared_memory(request.spec, request.pool):
         return {}
-    size = {"sizeLimit": request.fabric.shm} if request.fabric.shm else {}
-    volume = {"name": SHM, "emptyDir": {"medium": "Memory", **size}}
-    return {"volumes": (volume,), "mounts": ({"name": SHM, "mountPath": SHARED_MEMORY},)}
+    return {"volumes": (shm_volume(request.fabric.shm),), "mounts": (shm_mount(),)}
 
 
-def has_own(request: FabricRequest, path: str) -> bool:
-    """Whether a template mounts a volume at the path."""
-    patches = main_patches(request.spec, request.pool)
-    return any(text(each, "mountPath") == path for patch in patches for each in items(patch, "volumeMounts"))
+class Derived(NamedTuple):
+    """A variable that follows from the fabric: its value for a request and the interface of the sockets; empty: unset.
+
+    `vendors`: only where the pod's accelerator is of one of these; empty: everywhere.
+    """
+
+    name: str
+    value: Callable[[FabricRequest, str], str]
+    vendors: tuple[str, ...] = ()
+
+
+def _devices(request: FabricRequest, _: str) -> str:
+    """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
+    (`k8s-rdma-shared-dev-plugin`#93)."""
+    return f"={','.join(names)}" if (names := hcas(request)) else ""
+
+
+DERIVED = (
+    # one exact name, without "=" or "^" (gloo, transport/tcp)
+    Derived("GLOO_SOCKET_IFNAME", lambda request, socket: socket),
+    # names are prefixes unless "=" precedes them: `net1` also matches `net10` (NCCL 2.30, `env.rst`)
+    Derived("NCCL_SOCKET_IFNAME", lambda request, socket: socket and f"={socket}", NCCL),
+    Derived("NCCL_IB_HCA", _devices, NCCL),
+    # device:port (UCX 1.19, docs/source/faq.md, "Which network devices does UCX use?")
+    Derived("UCX_NET_DEVICES", lambda request, _: ",".join(f"{name}:1" for name in hcas(request))),
+    # the row of the address table, where the topology states it for NCCL (UCX 1.19, src/uct/ib/base/ib_iface.c)
+    Derived("UCX_IB_GID_INDEX", lambda request, _: request.fabric.env.get("NCCL_IB_GID_INDEX", "")),
+)
+"""Variables of NCCL, Gloo and UCX."""
 
 
 def variables(request: FabricRequest, interface: str) -> Mapping[str, str]:
-    """The variables of NCCL and Gloo. The topology's `env` takes precedence.
-
-    NCCL reads names as prefixes unless "=" precedes them (`net1` also matches `net10`). Gloo reads one exact name,
-    without "=" or "^" (NCCL 2.30, `env.rst`; gloo, transport/tcp).
-    """
-    own = interface if request.attachment.bootstrap == "fabric" else request.primary
-    sockets = {"GLOO_SOCKET_IFNAME": own} if own else {}
-    if request.vendor in NCCL:
-        sockets |= {"NCCL_SOCKET_IFNAME": f"={own}"} if own else {}
-        sockets |= devices(request)
-    return {**sockets, **request.fabric.env}
+    """The variables that follow from the fabric. The topology's `env` takes precedence."""
+    socket = interface if request.attachment.bootstrap == "fabric" else request.primary
+    rows = (row for row in DERIVED if not row.vendors or request.vendor in row.vendors)
+    return {**{row.name: value for row in rows if (value := row.value(request, socket))}, **request.fabric.env}
 
 
 def on_node(request: FabricRequest) -> Mapping[str, str]:
@@ -72,13 +84,6 @@ def on_node(request: FabricRequest) -> Mapping[str, str]:
     hosts = request.fabric.kind == "hostnetwork"
     names = ((rail.interface if hosts else "") or rail.device for rail in request.rails)
     return variables(node, next(filter(None, names), ""))
-
-
-def devices(request: FabricRequest) -> dict[str, str]:
-    """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
-    (`k8s-rdma-shared-dev-plugin`#93)."""
-    names = hcas(request)
-    return {"NCCL_IB_HCA": f"={','.join(names)}"} if names else {}
 
 
 def hcas(request: FabricRequest) -> tuple[str, ...]:

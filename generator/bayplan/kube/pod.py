@@ -8,12 +8,12 @@ from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, items, non_empty, text
+from bayplan.kube.objects import get, items, mapping, non_empty, text
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
-from bayplan.model.workflow import Binary, Container, EnvFrom, PodSet, Variable, Volume, texts
+from bayplan.model.workflow import AUTO_SHM, Binary, Container, EnvFrom, PodSet, Variable, Volume, texts
 
 # Merge one pod template into another, as Kubernetes' strategic merge patch does.
 
@@ -75,6 +75,9 @@ def _overlay_list(base: Sequence[Any], patch: Sequence[Any], field: str) -> list
 
 
 SHM = "shm"
+SHARED_MEMORY = "/dev/shm"
+"""Where NCCL and PyTorch's data loaders exchange data on a node. By default a container has 64 MiB of it."""
+
 FILES = "files"
 WHOLE_NODE = "bayplan.dev/whole-node"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -220,20 +223,33 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
 
 def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
     """What the podSet itself requests: resources, shared memory, files."""
-    shm = {"name": SHM, "emptyDir": {"medium": "Memory", "sizeLimit": spec.shm}}
+    shm = [shm_volume("" if spec.shm == AUTO_SHM else spec.shm)] if spec.has_shm else []
     return PodParts(
         node_selector=pool.node.node_selector,
         resources=spec.resources,
         spec={"affinity": {"podAntiAffinity": {REQUIRED: [dict(APART)]}}} if spec.whole_node else {},
         labels={WHOLE_NODE: "true"} if spec.whole_node else {},
-        volumes=(*([shm] if spec.shm else []), *([_files(spec, config_map)] if spec.files else [])),
-        mounts=(*([shm_mount()] if spec.shm else []), *map(file_mount, spec.files)),
+        volumes=(*shm, *([_files(spec, config_map)] if spec.files else [])),
+        mounts=(*(shm_mount() for _ in shm), *map(file_mount, spec.files)),
     )
+
+
+def shm_volume(size: str) -> Manifest:
+    """The volume of a podSet's shared memory. Without a size it can use the pod's memory, and counts against it."""
+    return {"name": SHM, "emptyDir": {"medium": "Memory", **({"sizeLimit": size} if size else {})}}
 
 
 def shm_mount() -> Manifest:
     """The mount of a podSet's shared memory."""
-    return {"name": SHM, "mountPath": "/dev/shm"}
+    return {"name": SHM, "mountPath": SHARED_MEMORY}
+
+
+def has_shared_memory(spec: PodSet, pool: Pool | None) -> bool:
+    """Whether a template has its own volume for /dev/shm, or the name of bayplan's, or the memory of its node."""
+    specs = [mapping(patch, "spec") for patch in templates(spec, pool)]
+    paths = (get(mount, "mountPath") for each in main_patches(spec, pool) for mount in items(each, "volumeMounts"))
+    named = (get(volume, "name") for each in specs for volume in items(each, "volumes"))
+    return SHARED_MEMORY in paths or SHM in named or any(get(each, "hostIPC") for each in specs)
 
 
 def file_mount(path: str) -> Manifest:
@@ -382,10 +398,10 @@ def host_ports(spec: Mapping[str, Any], on_host: bool = False) -> Iterator[int]:
 def may_share_address(everyone: Sequence[tuple[PodSet, Pool | None]], total: int) -> bool:
     """Whether two of these pods in their nodes' network may be on one node. `total`: how many pods they are."""
     ports = [set(spec.ports.values()) for spec, _ in everyone]
-    return total > 1 and not all(_fills(*each) for each in everyone) and not set.intersection(*ports)
+    return total > 1 and not all(fills_node(*each) for each in everyone) and not set.intersection(*ports)
 
 
-def _fills(spec: PodSet, pool: Pool | None) -> bool:
+def fills_node(spec: PodSet, pool: Pool | None) -> bool:
     """Whether a node has no room for a second such pod."""
     cards = spec.accelerator.per_pod if spec.accelerator and spec.accelerator.whole else 0
     return spec.whole_node or (pool is not None and 2 * cards > pool.node.accelerators)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
+from bayplan.fabrics import LOCK
+from bayplan.fabrics.cards import SHARED, unlocked
 from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
 from bayplan.kube.pod import HOST_DNS, NETWORKS
@@ -136,9 +138,7 @@ def _host_network(template: PodTemplate) -> Iterator[Diagnostic]:
 
 # Extended resources of pods: integers, as many as networks, and the right to lock memory (FAB03, 06, 07).
 
-SHARED = "rdma/"
 EXCLUSIVE = ("hostdevice", "sriov", "spectrumx")
-LOCK = "IPC_LOCK"
 
 
 def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
@@ -184,12 +184,6 @@ class RdmaResources(NamedTuple):
 
 def rdma_resources(context: LintContext, described: NetworkIndex) -> RdmaResources:
     """The RDMA devices of the topology's fabrics and of networks in the manifests."""
-    unlocked = frozenset(
-        rail.resource
-        for fabric in context.topology.fabrics.values()
-        for rail in fabric.rails
-        if fabric.ipc_lock is False or fabric.memlock or fabric.kind in ("efa", "gke")
-    )
     fabric_resources = {
         rail.resource
         for each in context.topology.fabrics.values()
@@ -197,7 +191,8 @@ def rdma_resources(context: LintContext, described: NetworkIndex) -> RdmaResourc
         if rail.resource and each.rails
     }
     network_resources = {each.resource for each in described.every() if each.kind == "hostdevice" and each.resource}
-    return RdmaResources(frozenset((fabric_resources | network_resources) - unlocked), unlocked)
+    free = unlocked(context.topology)
+    return RdmaResources(frozenset((fabric_resources | network_resources) - free), free)
 
 
 def _memory_lock(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bayplan import fabrics
 from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
+from bayplan.fabrics.cards import lock
 from bayplan.kube.kinds import (
     GANG_LABEL,
     GROUP_LABEL,
@@ -217,7 +218,7 @@ def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     """The parts of the podSet's secondary network, without variables that the user sets."""
     request = _fabric_request(plan, gang, pods)
     if request is None:
-        return PodParts()
+        return lock(pods.spec, plan.topology)
     from bayplan.fabrics import kinds
 
     pod_parts, taken = kinds.parts(request), user_names(pods.spec)

@@ -207,7 +207,7 @@ def _inside(path: str, folder: str) -> bool:
 
 def _mounts(spec: PodSet, main: Mapping[str, Any], folders: Iterable[str]) -> tuple[list[Manifest], list[Manifest]]:
     """All mounts of the main container that may hold data, and those to add: for folders without a volume."""
-    mounts: list[Manifest] = [*(main.get("volumeMounts") or ()), *([shm_mount()] if spec.shm else ())]
+    mounts: list[Manifest] = [*(main.get("volumeMounts") or ()), *([shm_mount()] if spec.has_shm else ())]
     added: list[Manifest] = []
     for folder in sorted(folders):
         if not any(_inside(folder, each["mountPath"]) for each in (*mounts, *added)):

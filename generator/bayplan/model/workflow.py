@@ -220,7 +220,7 @@ class PodSet(NamedTuple):
     startup_probe: Mapping[str, Any] = {}
     readiness_probe: Mapping[str, Any] = {}
     liveness_probe: Mapping[str, Any] = {}
-    shm: str = ""
+    shm: str = ""  # auto | none | a size; empty: auto if it has accelerators
     volumes: Mapping[str, Volume] = {}
     files: Mapping[str, str | Binary] = {}
     data: Data = Data()
@@ -232,6 +232,15 @@ class PodSet(NamedTuple):
     retry_on_exit_codes: tuple[int, ...] = ()
     restart_gang_on_exit_codes: tuple[int, ...] = ()
     template: Mapping[str, Any] = {}
+
+    @property
+    def has_shm(self) -> bool:
+        """Whether its own field, or the default, mounts a /dev/shm."""
+        return self.shm not in ("", NO_SHM)
+
+
+AUTO_SHM, NO_SHM = "auto", "none"
+"""Values of `shm`: as much as the pod's memory limit (Kubernetes, "Memory backed emptyDir"), and no volume."""
 
 
 def has_own_fields(pods: PodSet) -> bool:

@@ -8,6 +8,7 @@ from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
 from bayplan.passes.values import Checked, CheckedTopology, Found, Origins, Request, then
+from bayplan.planning.defaults import with_networks
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (
     Given,
@@ -70,7 +71,10 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
     completed = with_default_priority(workflow.value, topology.value)
-    named = with_card_portions(name_accelerators(completed, topology.value), topology.value)
+    portioned = with_card_portions(name_accelerators(completed, topology.value), topology.value)
+    connected = with_networks(portioned, topology.value)
+    named = connected.value or portioned
+    found += connected.diagnostics
     together = (d for each in TOGETHER for d in each(named, topology.value))
     found += reattribute(request.namespace, request.given, named, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)

@@ -154,7 +154,7 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
             other, name = attached[0]
             message = f'podSet "{pods.spec.name}" has no fabric, but others of its rendezvous are on "{name}"'
             notes = (Note(f'podSet "{other.spec.name}" is attached here', (*other.route, "fabric")),)
-            hint = f"add `fabric: {name}`, or set `rendezvous: none` on the gang if its pods do not meet"
+            hint = f"set `fabric: {name}`, or set `rendezvous: none` on the gang if its pods do not meet"
             yield error("W524", pods.route, message, hint=hint, notes=notes)
 
 

@@ -91,16 +91,13 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
 
 def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
     """A913: components whose version affects the output and was not given."""
-    return tuple(
-        info(
-            "A913",
-            ("topology", "spec", "versions"),
-            f"the topology does not state the version of {name}; bayplan assumes {target.version(name)}",
-            hint=f'add it: `versions: {{{name}: "{target.version(name)}"}}`',
-        )
-        for name in components
-        if not target.versions.get(name)
-    )
+    missing = {name: target.version(name) for name in components if not target.versions.get(name)}
+    if not missing:
+        return ()
+    versions = ", ".join(f"{name} {version}" for name, version in missing.items())
+    message = f"the topology states no version of some components; bayplan assumes {versions}"
+    added = ", ".join(f'{name}: "{version}"' for name, version in missing.items())
+    return (info("A913", ("topology", "spec", "versions"), message, hint=f"add `versions: {{{added}}}`"),)
 
 
 def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:

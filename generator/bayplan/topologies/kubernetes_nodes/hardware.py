@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from bayplan.core.values import grouped
+from bayplan.fabrics.cards import is_card
 from bayplan.kube import quantity
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
@@ -80,7 +80,6 @@ SELECTORS = (
 """Labels that can separate the nodes of a pool from all others, the best first."""
 CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
-_NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
 _PART = re.compile(r"-(SHARED|MIG-.*)\Z", re.I | re.S)
 """Suffix of products that are parts of GPUs: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeleted", "DeletionCandidate")
@@ -198,15 +197,10 @@ def accelerator(name: str, resource: str, has_plugin: bool) -> AcceleratorKind:
     return AcceleratorKind(name, vendor, ("dra",), device_class="gpu.nvidia.com")
 
 
-@cache
-def _is_card(resource: str) -> bool:
-    return bool(_NIC.search(resource))
-
-
 def built_in(group: NodeGroup) -> dict[str, int]:
     """Physical GPUs and network devices of the node, working or not, by resource."""
     offer, resource = group.offer, resource_of(group)
-    whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
+    whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if is_card(key)}
     parts = _parts(group) if resource else {}
     partitioned = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
     cards = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.plugin import (
+    AUTO_SHM,
     PROBES,
     ClusterTopology,
     Diagnostic,
@@ -189,7 +190,7 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("task-restart", 1, (*pods.route, "restartPolicy"), subject=subject)
     if not spec.command:
         yield Need("no-command", 1, (*pods.route, "args" if spec.args else "name"), subject=subject)
-    if spec.ports or spec.shm:
+    if spec.ports or (spec.has_shm and spec.shm != AUTO_SHM):
         yield Need("own-network", 1, (*pods.route, "ports" if spec.ports else "shm"), subject=subject)
     container = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
     alone = pods.ranks and pods.ranks.nodes == sum(each.replicas for each in all_pods(gang.root))

@@ -16,7 +16,7 @@ import random_existing
 import support
 import workloads
 from bayplan.augment import augment
-from bayplan.backends import BACKENDS, existing
+from bayplan.backends import BACKENDS, PATHS, existing
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.augment import AugmentRequest
 from bayplan.model.existing import FEATURES, PLAIN, TITLES
@@ -201,8 +201,7 @@ def watched(backend: str, monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
         seen.append(plan)
         return own.place(plan, shape, target)
 
-    module = f"bayplan.backends.{backend.replace('-', '_')}.existing"
-    monkeypatch.setattr(f"{module}.EXISTING", own._replace(place=watch))
+    monkeypatch.setattr(f"{PATHS[backend]}.existing.EXISTING", own._replace(place=watch))
     return seen
 
 

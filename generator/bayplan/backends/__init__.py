@@ -27,17 +27,17 @@ CORE = (
 )
 """The packages beside this module."""
 
-_PATHS: Mapping[str, str] = (
+PATHS: Mapping[str, str] = (
     {name: f"{__name__}.{name}" for name in CORE[:-1]}
     | plugins.modules("backends")
     | {CORE[-1]: f"{__name__}.{CORE[-1]}"}
 )
 """Scheduler -> its package. The one that schedules nothing is the last, because its objects may be any other's."""
 
-NAMES = tuple(_PATHS)
+NAMES = tuple(PATHS)
 """The values of `scheduler:`."""
 
-BACKENDS: Mapping[str, Backend] = Modules(_PATHS, "BACKEND")
+BACKENDS: Mapping[str, Backend] = Modules(PATHS, "BACKEND")
 """The backends by name."""
 
 
@@ -62,7 +62,7 @@ def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
 
 def _part(name: str, module: str, value: str, default: Any) -> Any:
     """A value from a module of a backend's package, or the default if the package has no such module."""
-    path = f"{_PATHS[name]}.{module}"
+    path = f"{PATHS[name]}.{module}"
     try:
         return getattr(import_module(path), value)
     except ModuleNotFoundError as missing:

@@ -14,7 +14,7 @@ PATH = ROOT / "docs" / "explanation" / "proof.md"
 TEXT = Path(__file__).parent / "proof.md"
 """What stands around the tables."""
 
-COLUMNS = ("placed", "unpreferred", "refused", "known", "may fail")
+COLUMNS = ("placed", "unpreferred", "refused", "known", "may fail", "order")
 DISAGREEMENTS = ("false", "missed", "alarm", "found", "broken", "crashed")
 
 

@@ -68,6 +68,7 @@ def tally(release: Release, wanted: int, busy: int, jobs: int) -> Tally:
                     _random(release, pool, random_cases.busy_seeds), 0 if release.scheduler.name == "slurm" else busy
                 )
             ),
+            "tight cases": list(islice(_random(release, pool, random_cases.tight_seeds), busy)),
             "mutations": list(pool.map(partial(_mutated, release.name), range(len(release.scheduler.mutations)))),
             "restarts": list(pool.map(partial(_restarted, release.name), restart.SEEDS)),
             "constraints by hand": list(pool.map(partial(_degenerate, release.name), hand)),

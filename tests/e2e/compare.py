@@ -12,7 +12,7 @@ from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage
 
-AGREED = ("placed", "unpreferred", "refused", "known", "may fail", "order")
+AGREED = ("placed", "unpreferred", "refused", "known", "may fail")
 WAITING = "started with fewer pods than it may"
 Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
@@ -24,9 +24,9 @@ class Verdict(NamedTuple):
     placed: it fits, and the scheduler placed all of it as asked. unpreferred: the same, but a unit is not in one domain
     of its preferred level, which the scheduler finds for the unit alone. refused: it does not fit, and the scheduler
     did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). may fail: bayplan
-    said that the scheduler may not find it, or may violate a level, and so it did. order: it fits, and the scheduler's
-    search does not find it in its order. The last three count only if all pods start when each is pinned to the node
-    that bayplan has for it. open: bayplan did not decide.
+    said, so that a user sees it without -v, that the scheduler may not find it, or may violate a level, and so it
+    did. The last two count only if all pods start when each is pinned to the node that bayplan has for it.
+    open: bayplan did not decide.
 
     Disagreements: false: it fits, says bayplan, and the pinned pods do not start; missed: it fits, and the scheduler
     did not place it; alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what

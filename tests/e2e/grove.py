@@ -110,7 +110,6 @@ GROVE_ON_KAI = KAI._replace(
     accepted=UNFIT | {"F690", "F691", "F780"},
     mutations=(),
     constraints=("PodCliqueSet ** topologyConstraint",),
-    packed=None,
     crowded=None,
     breaks=frozenset({"F604", "F780"}),
 )

@@ -17,7 +17,7 @@ from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.report.codes import sections
-from e2e.compare import by_pod_set, is_apart, missing
+from e2e.compare import by_pod_set, is_apart
 from e2e.mutations import count, level, preference, requests
 from e2e.nodes import classes, slices
 from e2e.others import OTHERS, others, pods
@@ -242,17 +242,6 @@ def _discovery(release: Release) -> Object:
     return {"discovery": {"serverVersion": {"major": "1", "minor": "34"}, "resources": groups}}
 
 
-def _packed(made: Scene, stage: Stage, release: Release) -> bool:
-    """Whether KAI misses the stage only because it never takes back a sibling that it has placed.
-
-    It does if each gang is placed when alone. Else the smallest unit that is not placed when alone, and whose parts
-    are, must have several parts, some of which KAI has put on nodes before it gave up: then it has found a domain for
-    the unit and packed it badly. A unit for which it tried no node was refused by its estimate, which is another thing.
-    """
-    gangs = (gang for gang in stage.gangs if gang.name not in stage.blind)
-    return all(_packed_badly(made, gang, gang.root, release) is not False for gang in gangs)
-
-
 def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
     """Whether KAI meets each preferred level of the stage for a unit that is alone, or packs its pods badly there.
 
@@ -282,19 +271,6 @@ def _outermost(unit: Unit) -> Iterator[Unit]:
         yield unit
         return
     yield from (each for units in unit.groups for member in units.members for each in _outermost(member))
-
-
-def _packed_badly(made: Scene, gang: GangPlan, unit: Unit, release: Release) -> bool | None:
-    """None: the unit is placed when alone."""
-    documents, chosen = _alone(made, gang, unit)
-    done = replay(release, snapshot(made.world(documents, chosen), release), TALKATIVE)
-    if not list(missing(gang.name, unit, by_pod_set(chosen, done.bindings))):
-        return None
-    parts = [member for units in unit.groups for member in units.members]
-    inner = [_packed_badly(made, gang, part, release) for part in parts]
-    if any(each is not None for each in inner):
-        return all(each is not False for each in inner)
-    return len(parts) + len(unit.pods) > 1 and TRIED in done.log
 
 
 def _alone(made: Scene, gang: GangPlan, unit: Unit) -> tuple[Documents, list[Member]]:
@@ -383,13 +359,13 @@ KAI = Scheduler(
         Mutation("no parent", "PodGroup spec subGroups * parent", removed),
         *requests(),
     ),
-    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14, 16),
+    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14, 16, 23),
     accepted=UNFIT | {code for code in sections() if code[0] == "F"},  # the podgrouper has no part in the replay
     firm=_firm,
     fitted=_fitted,
     seen=_seen,
     known=_known,
-    packed=_packed,
     crowded=_crowded,
+    doubts=frozenset({"F690"}),
     breaks=frozenset({"F604"}),
 )

@@ -2,7 +2,7 @@
 
 Seeds from `RICHER` on have more: optional groups and pods, also inside a required level, a level required twice,
 preferences finer than requirements, pods without requests, unlike pods, and nodes that others use. In those from `BUSY`
-on, pods of others take about half of the cluster.
+on, pods of others take about half of the cluster. Those from `TIGHT` on fit just about (`tight_cases`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 from random import Random
 from typing import Any
 
+from e2e import tight_cases
 from e2e.others import PORTS, half, some
 from e2e.scheduler import Case, Other
 
@@ -24,6 +25,7 @@ KINDS = {
 PREFIX = "random-"
 RICHER = 100_000
 BUSY = 200_000
+TIGHT = 300_000
 
 
 def seeds(first: int, last: int) -> list[int]:
@@ -41,8 +43,15 @@ def richer(case: Case) -> bool:
     return case.name.startswith(PREFIX) and int(case.name.removeprefix(PREFIX)) >= RICHER
 
 
+def tight_seeds(first: int, last: int) -> list[int]:
+    """The same of cases that fit, and just about."""
+    return list(range(TIGHT + first, TIGHT + last))
+
+
 def case(seed: int) -> Case:
     """The case of a seed."""
+    if seed >= TIGHT:
+        return tight_cases.case(seed)
     draw = Random(seed)
     topology = _topology(draw)
     pools = topology["spec"]["pools"]

@@ -31,9 +31,6 @@ def verdict_of(made: Scene, stage: Stage, documents: Documents, release: Release
     waiting = sorted(_waiting(made, stage, release))
     if waiting:
         return Verdict("false", tuple(f"{name} does not start on its node" for name in waiting))
-    packed = release.scheduler.packed
-    if verdict.outcome == "missed" and packed and packed(made, stage, release):
-        return Verdict("order", verdict.why)
     return verdict
 
 

@@ -163,7 +163,6 @@ class Scheduler(NamedTuple):
     doubts: frozenset[str] = frozenset()  # codes by which bayplan says that a stage may not be found
     breaks: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may violate a level
     unbound: Callable[[World], World] | None = None  # pinned pods without their constraints, if dropping is not enough
-    packed: Callable[..., bool] | None = None  # whether it misses the stage only because of the order of its search
     crowded: Callable[..., bool] | None = None  # whether it meets each preferred level of a unit that is alone
 
 

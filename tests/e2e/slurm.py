@@ -28,7 +28,6 @@ from bayplan.text import File
 from bayplan.topologies import hostlist
 from e2e.mutations import count, more
 from e2e.pods import Folded, Member
-from e2e.scene import Scene, Stage
 from e2e.scheduler import (
     BrokenError,
     Case,
@@ -325,16 +324,6 @@ def _with_cpu(pods: Object) -> Object:
     return {**pods, "resources": {"cpu": "1", **pods.get("resources", {})}}
 
 
-def _by_section(made: Scene, stage: Stage, release: Release) -> bool:
-    """Whether Slurm places each section by itself."""
-    gangs = {gang.name for gang in stage.gangs}
-    cluster = [each for each in made.documents if each["kind"] == TOPOLOGY]
-    scripts = [each for each in made.documents if each["kind"] == JOB and each["gang"] in gangs]
-    parts = [[*cluster, {**each, "sections": [section]}] for each in scripts for section in each["sections"]]
-    worlds = [made.world(part, members(part)) for part in parts]
-    return len(parts) > 1 and all(len(bind(each, release)) == len(each.members) for each in worlds)
-
-
 OPTIONS = f"{JOB} sections * options"
 SIZES = f"{TOPOLOGY} topologies * block block_sizes"
 
@@ -357,5 +346,4 @@ SLURM = Scheduler(
     read=read,
     members=members,
     known=prove,
-    packed=_by_section,
 )

@@ -22,7 +22,7 @@ from e2e.scene import RefusedError
 from e2e.scheduler import Case, Mutation, Release
 from tools.effort import sample
 
-SEEDS = [*random_cases.seeds(0, 120), *random_cases.busy_seeds(0, 60)]
+SEEDS = [*random_cases.seeds(0, 120), *random_cases.busy_seeds(0, 60), *random_cases.tight_seeds(0, 60)]
 """The random cases of a full run of the tests. `python -m e2e` runs more."""
 
 

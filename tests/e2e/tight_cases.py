@@ -14,7 +14,7 @@ from e2e.others import PORTS
 from e2e.scheduler import Case, Other
 
 Object = dict[str, Any]
-PREFIX = "tight-"
+PREFIX = "random-"
 LEVELS = (("zone", "topology.kubernetes.io/zone"), ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique"))
 CARDS = 4
 OUT = ("reserved", "reserved", "notReady", "unhealthy", "cordoned")

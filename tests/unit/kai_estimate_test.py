@@ -9,10 +9,12 @@ from bayplan.backends.kai import prove as prove_kai
 from bayplan.backends.kai.estimate import Order, estimate
 from bayplan.backends.kai.pod_group import lower, order
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import Plan
+from bayplan.model.plan import Plan, Unit
 from bayplan.model.target import Target
+from bayplan.model.workflow import Accelerator
 from bayplan.planning.fit import Fits, prove
 
+TARGET = Target({"kai": "0.17"})
 MIXED = plan(
     cluster(pool({"z/s/r": 2}, gpus=8)), gang("t", pods("a", 1, gpus=8), pods("b", 7, gpus=1), required="rack")
 )
@@ -146,17 +148,19 @@ def test_what_runs_on_reserved_nodes_decides() -> None:
     assert (found.code, found.severity) == ("F690", "warning")
 
 
-SHARED = {
-    name: SMALL_FIRST._replace(gangs=(gang("t", *(replicas(n, c, each, required="rack") for n, c, each in groups)),))
-    for name, groups in {
-        "tight": [("a", 2, pods("w", 3)), ("b", 1, pods("v", 5))],
-        "loose": [("a", 2, pods("w", 1)), ("b", 1, pods("v", 1))],
-    }.items()
-}
+def test_a_search_that_bayplan_cannot_follow_is_an_error_where_order_matters() -> None:
+    def shared(*counts: int) -> Plan:
+        sets = [replicas(f"u{n}", 1, pods("w", count, gpus=4), required="rack") for n, count in enumerate(counts)]
+        halves = [each._replace(members=tuple(map(_by_memory, each.members))) for each in sets]
+        return plan(TWO_RACKS, gang("t", *halves))
+
+    severities = [[each.severity for each in prove_kai(asked, TARGET)] for asked in (shared(1, 2), shared(5, 6))]
+    assert severities == [[], ["error"]]
 
 
-@pytest.mark.parametrize(("name", "severities"), [("tight", ["error"]), ("loose", [])])
-def test_a_search_that_bayplan_cannot_follow_is_an_error_where_order_matters(name: str, severities: list[str]) -> None:
-    claims = SHARED[name].topology._replace(accelerators={"gb200": GPU._replace(allocators=("dra",))})
-    found = prove_kai(SHARED[name]._replace(topology=claims), Target({"kai": "0.13"}))
-    assert [each.severity for each in found] == severities
+def _by_memory(unit: Unit) -> Unit:
+    """Its pods share GPUs."""
+    sets = (
+        each._replace(spec=each.spec._replace(accelerator=Accelerator("gb200", 4, memory="8Gi"))) for each in unit.pods
+    )
+    return unit._replace(pods=tuple(sets))

@@ -500,6 +500,8 @@ CHOICES: Mapping[str, Sequence[object]] = {
     "preemptibility": ("preemptible", "non-preemptible"),
     "schedulingBackoff": (-1, 1),
 }
+SEMI = "semi-preemptible"
+"""A value of `preemptibility` since 0.18 (KAI#1804)."""
 
 
 def check_fields(context: LintContext) -> Iterator[Diagnostic]:
@@ -511,7 +513,7 @@ def check_fields(context: LintContext) -> Iterator[Diagnostic]:
             )
             own = mapping(node.data, "topologyConstraint")
             yield from _known_fields(own, CONSTRAINT_FIELDS, (*node.route, "topologyConstraint"), context)
-        yield from _choices(pod_group.data, (*pod_group.route, "spec"))
+        yield from _choices(pod_group.data, (*pod_group.route, "spec"), context)
         yield from _durations(pod_group.data, (*pod_group.route, "spec"))
     for one in context.of(API, "Queue"):
         route: Route = (*one.route, "spec")
@@ -555,8 +557,9 @@ def _durations(data: object, route: Route) -> Iterator[Diagnostic]:
             )
 
 
-def _choices(data: object, route: Route) -> Iterator[Diagnostic]:
-    for key, choices in CHOICES.items():
+def _choices(data: object, route: Route, context: LintContext) -> Iterator[Diagnostic]:
+    younger = (SEMI,) if context.target.since("kai", "0.18") else ()
+    for key, choices in {**CHOICES, "preemptibility": (*CHOICES["preemptibility"], *younger)}.items():
         value = get(data, "spec", key)
         if value is not None and value not in choices:
             message = (

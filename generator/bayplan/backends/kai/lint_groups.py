@@ -191,8 +191,9 @@ def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _least_values(node: Node, context: LintContext) -> Iterator[Diagnostic]:
-    """M716: the minimums of the CRD, 1 for the root up to 0.17 and 1 for leaves up to 0.14."""
-    least = 1 if not node.name or not context.target.since("kai", "0.15") else 0
+    """M716: the minimums of the CRD, 1 for the root up to 0.16.8 and in 0.17.0, and 1 for leaves up to 0.14."""
+    of_root = context.target.since("kai", "0.17.1") or context.target.between("kai", "0.16.9", "0.17")
+    least = 0 if of_root or (node.name and context.target.since("kai", "0.15")) else 1
     for key in MINIMUMS:
         value = get(node.data, key)
         stated = number_in(node.data, key)

@@ -80,6 +80,7 @@ class Node(NamedTuple):
 
 
 IN_TIME = "the cluster has too many nodes, and the gang too many groups, to follow its search"
+SHARED = "its pods share GPUs"
 BESIDE_RESERVED = "it depends on what runs on the reserved nodes"
 
 
@@ -88,9 +89,9 @@ def order(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) ->
 
     The topology does not say what runs on reserved nodes, so KAI must find nodes whether they are full or empty.
     """
-    unknown = _unknown(plan, gang, target)
-    if unknown or _looks(plan, gang) > BUDGET:
-        return Order(doubt=unknown or IN_TIME, never=bool(unknown)) if _tight(plan, gang) else Order()
+    shared = any(pods.spec.accelerator and not pods.spec.accelerator.whole for pods in all_pods(gang.root))
+    if shared or _looks(plan, gang) > BUDGET:
+        return Order(doubt=SHARED if shared else IN_TIME, never=shared) if _tight(plan, gang) else Order()
     reserved = any(pool.unusable.get(RESERVED) for pool in plan.topology.pools)
     searches = [_Search(plan, gang, leaves, target, full) for full in ((True, False) if reserved else (True,))]
     possible: list[Mapping[str, str]] = []
@@ -118,16 +119,6 @@ def _orders(search: _Search, gang: GangPlan) -> Iterator[tuple[Mapping[str, str]
     roots = (finest, search.arranged(root, _last_first), *(search.ordered(finest, parts) for parts in others))
     named = ((dict(_numbered(arranged)), arranged) for arranged in roots)
     yield from ((names, arranged) for names, arranged in named if max(map(len, names.values())) <= MOST_CHARACTERS)
-
-
-def _unknown(plan: Plan, gang: GangPlan, target: Target) -> str:
-    """Why bayplan cannot follow the search for this gang; empty if it can."""
-    pod_sets = list(all_pods(gang.root))
-    if any(pods.spec.accelerator and not pods.spec.accelerator.whole for pods in pod_sets):
-        return "its pods share GPUs"
-    if target.between("kai", "0.13", "0.14") and any(uses_dra(pods, plan.topology) for pods in pod_sets):
-        return "KAI below 0.14 counts the claims of only one pod"
-    return ""
 
 
 def _tight(plan: Plan, gang: GangPlan) -> bool:
@@ -188,7 +179,9 @@ class _Search:
         pools = plan.topology.pools
         asked = dict.fromkeys(name for pods in all_pods(gang.root) for name in demand(pods, plan.topology))
         cards = {name for name in asked if name.startswith("accelerator:")}
-        unseen = [name for name in asked if name == CHANNEL or name.startswith(BOUNDED)]
+        claimed = any(uses_dra(pods, plan.topology) for pods in all_pods(gang.root))
+        uncounted = cards if claimed and not target.since("kai", "0.14") else ()
+        unseen = [name for name in asked if name == CHANNEL or name in uncounted or name.startswith(BOUNDED)]
         extended = [name for name in asked if name not in {*FIRST, SLOTS, WHOLE, *cards, *unseen}]
         self.names = (*FIRST, *extended, SLOTS, *unseen)
         """The order of domains follows from those before SLOTS, and the estimate from SLOTS too."""
@@ -210,7 +203,8 @@ class _Search:
 
     def vector(self, amounts: Mapping[str, int], asked: bool = False) -> Amounts:
         """The amounts that a node has free, or that a pod has `asked` for."""
-        cards = sum(amount for name, amount in amounts.items() if name.startswith("accelerator:"))
+        counted = (name for name in amounts if name.startswith("accelerator:") and name not in self.names)
+        cards = sum(amounts[name] for name in counted)
         has = (amounts.get(name, 0) if asked else room(amounts, name) for name in self.names)
         return tuple(
             cards if name == GPU else PLENTY if amount is None else amount

@@ -49,7 +49,7 @@ def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
-    """M780: Kueue 0.14 removed v1alpha1. Kueue 0.15 added v1beta2 and deprecated v1beta1.
+    """M780: Kueue 0.14 removed v1alpha1, and 0.20 v1beta1 (kueue#14558). Kueue 0.15 added v1beta2.
 
     KAI up to 0.11 has no Topology of its own and reads Kueue's v1alpha1.
     """
@@ -59,7 +59,7 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
     best = "v1beta2" if newer else "v1beta1"
     if version_here == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
         return
-    if version_here == "v1beta1" and newer:
+    if version_here == "v1beta1" and target.between("kueue", "0.15", "0.20"):
         yield warning("M780", at, f"Kueue {version} still serves v1beta1, but deprecates it", hint="write v1beta2")
     elif version_here != best and text(each.data, "kind") in SERVED:
         yield error(
@@ -283,7 +283,7 @@ def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
         yield from _misplaced_annotations(each, pod_sets, target)
         yield from _queue(each, pod_sets, queues)
         yield from _exclusive_topology(each, pod_sets)
-        yield from _pod_set_groups(each, pod_sets)
+        yield from _pod_set_groups(each, pod_sets, target)
         yield from _pod_group(each)
         yield from _too_many_pod_sets(each, pod_sets, target)
 
@@ -357,7 +357,7 @@ def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[
         yield error("M710", (*each.route, *place, EXCLUSIVE, KEY), message, hint=hint)
 
 
-def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
+def _pod_set_groups(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
     """M750: podset-group-name joins two podSets, one of them with one pod (`tas_validation.go`)."""
     groups: dict[str, list[Template]] = {}
     for template in pod_sets:
@@ -365,7 +365,8 @@ def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diag
         if isinstance(name, str):
             groups.setdefault(name, []).append(template)
     for name, members in groups.items():
-        for fault in (*_group_faults(name, members, each.data.get("kind")), *_slices_in_group(members)):
+        slices = () if target.since("kueue", "0.20") else _slices_in_group(members)
+        for fault in (*_group_faults(name, members, each.data.get("kind")), *slices):
             yield error("M750", (*each.route, *members[0].path, *ANNOTATIONS, POD_SET_GROUP), fault)
 
 
@@ -384,6 +385,7 @@ def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator
 
 
 def _slices_in_group(members: Sequence[Template]) -> Iterator[str]:
+    """Since 0.20, podSets in a group may have slices (TASGroupedPodSetSlicing, kueue#15111)."""
     sliced = (SLICE_LEVEL, SLICE_SIZE, LAYERS)
     if clash := [key for key in sliced if any(key in member.annotations for member in members)]:
         yield f"podSets in a group cannot have slices, but have {listing(clash, 'and')}"
@@ -451,12 +453,16 @@ def check_template(context: TemplateContext) -> Iterator[Diagnostic]:
     yield from _unknown_levels(context)
 
 
+SPREADING = f"{PREFIX}podset-topology-spreading"
+"""How slices spread over domains, behind a gate that is off (Kueue 0.20, kueue#14820)."""
+
+
 def _unknown_annotations(context: TemplateContext) -> Iterator[Diagnostic]:
     """M815: an unknown name, or a value that is not a string."""
     for key, value in context.template.annotations.items():
         if not (isinstance(key, str) and key.startswith(f"{PREFIX}podset-")):
             continue
-        if key not in TOPOLOGY_ANNOTATIONS:
+        if key not in TOPOLOGY_ANNOTATIONS and not (key == SPREADING and context.target.since("kueue", "0.20")):
             hint = did_you_mean(key, TOPOLOGY_ANNOTATIONS) or f"known: {listing(TOPOLOGY_ANNOTATIONS, 'and')}"
             yield error("M815", (*context.at(key), KEY), f'Kueue ignores the unknown annotation "{key}"', hint=hint)
         elif not isinstance(value, str) and key != SLICE_SIZE:
@@ -484,21 +490,25 @@ def _slices(context: TemplateContext) -> Iterator[Diagnostic]:
         message = f'"{SLICE_SIZE}" needs "{SLICE_LEVEL}"'
         hint = f'set "{SLICE_LEVEL}" to the level that each slice must share'
         yield error("M750", context.at(SLICE_SIZE), message, hint=hint)
-    if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context.template)):
+    if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context)):
         yield error("M750", context.at(SLICE_SIZE), *fault[:1], hint=fault[1])
 
 
-def _size_fault(value: Any, template: Template) -> tuple[str, str] | None:
+def _size_fault(value: Any, context: TemplateContext) -> tuple[str, str] | None:
     """The message and the hint about a slice size; None if it is valid."""
     if not isinstance(value, str):
         return "the API server refuses the slice size, because it is not a string", f'write "{value}" in quotes'
     if not (value.isascii() and value.isdigit() and value.strip("0")):
         return f'the slice size "{value}" is not a positive integer', "write the number of pods of a slice, in quotes"
-    return _division(int(value.lstrip("0")[:10]), template)
+    return _division(int(value.lstrip("0")[:10]), context)
 
 
-def _division(size: int, template: Template) -> tuple[str, str] | None:
-    """Slices that Kueue refuses: its webhook of Jobs compares them with the pods of each Job (`job_webhook.go`)."""
+def _division(size: int, context: TemplateContext, layers: int = 1) -> tuple[str, str] | None:
+    """Slices that Kueue refuses: its webhook of Jobs compares them with the pods of each Job (`job_webhook.go`).
+
+    Since 0.20, slices of one layer need not divide the pods (TASPartialSlices, kueue#15640).
+    """
+    template, partial = context.template, layers == 1 and context.target.since("kueue", "0.20")
     pods, job = template.pods, template.job
     if pods and size > pods:
         message = f"Kueue refuses slices of {size} pods, because the podSet has only {count(pods, 'pod')}"
@@ -506,7 +516,7 @@ def _division(size: int, template: Template) -> tuple[str, str] | None:
     if job and size > job:
         message = f"Kueue refuses slices of {size} pods, because each Job of the JobSet has only {count(job, 'pod')}"
         return message, f"set {job} or less, or put the pods of a slice into one Job"
-    if pods and pods % size:
+    if pods and pods % size and not partial:
         hint = "use a size that divides the pods: Kueue places the remaining pods as if there were no slices"
         return f"slices of {size} pods do not divide the {count(pods, 'pod')} of the podSet", hint
     return None
@@ -530,14 +540,14 @@ def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
     if both:
         message = f"Kueue refuses nested slices together with {listing(both, 'and')}"
         yield error("M750", (*context.at(LAYERS), KEY), message, hint="keep only one form")
-    if fault := _layer_fault(value, context.template):
+    if fault := _layer_fault(value, context):
         yield error("M750", context.at(LAYERS), fault[0], hint=fault[1])
 
 
 LAYERS_HINT = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
 
 
-def _layer_fault(value: str, template: Template) -> tuple[str, str] | None:
+def _layer_fault(value: str, context: TemplateContext) -> tuple[str, str] | None:
     """The message and the hint about the JSON; None if it is valid."""
     layers = parse_layers(value)
     if layers is None:
@@ -548,9 +558,9 @@ def _layer_fault(value: str, template: Template) -> tuple[str, str] | None:
     if min(sizes) < 1:
         return "the size of a slice must be a positive integer", LAYERS_HINT
     uneven = next(((outer, inner) for outer, inner in pairwise(sizes) if outer % inner), None)
-    if uneven and not _division(sizes[0], template):
+    if uneven and not _division(sizes[0], context, len(sizes)):
         return f"slices of {uneven[1]} pods do not divide slices of {uneven[0]}", LAYERS_HINT
-    return _division(sizes[0], template)
+    return _division(sizes[0], context, len(sizes))
 
 
 def parse_layers(value: str) -> list[tuple[str, int]] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from support import TOPOLOGY
+from support import TOPOLOGY, WORKER, workflow
 from tools.run import bayplan
 
 COVERS = {"W500", "W510", "W512", "W642"}
@@ -361,3 +361,136 @@ def test_a_key_twice_stops_only_what_bayplan_places(hall: Path) -> None:
     options = policy(hall, {"match": {"kind": "Job"}, "gang": {"placement": {"required": "rack"}}})
     plain = yaml.safe_dump(job(pod(gpus=4))).replace("  namespace: ml", "  namespace: ml\n  namespace: ml")
     assert placed(hall, plain, *options)[0] == ["error R110"]
+
+
+# Queues in the same input.
+
+GPU = "nvidia.com/gpu"
+
+
+def kueue_queue(amount: int, namespace: str = "ml", **spec: Any) -> list[dict[str, Any]]:
+    """A LocalQueue, and its ClusterQueue with a quota of GPUs."""
+    flavors = [{"name": "gpu", "resources": [{"name": GPU, "nominalQuota": amount}]}]
+    groups = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": [GPU], "flavors": flavors}]}
+    local = of("kueue.x-k8s.io/v1beta2", "LocalQueue", {"clusterQueue": "cq"}, "lq")
+    local["metadata"]["namespace"] = namespace
+    return [
+        {**of("kueue.x-k8s.io/v1beta2", "ClusterQueue", {**groups, **spec}), "metadata": {"name": "cq"}},
+        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "gpu"}},
+        local,
+    ]
+
+
+def limited(scheduler: str, amount: int) -> list[dict[str, Any]]:
+    """A queue that holds so many GPUs, and a gang of 4 pods with 4 GPUs each that names it."""
+    if scheduler == "kueue":
+        return [*kueue_queue(amount), job(pod(gpus=4), labels={"kueue.x-k8s.io/queue-name": "lq"})]
+    if scheduler == "kai":
+        numbers = {"quota": 0, "overQuotaWeight": 1}
+        resources = {"gpu": {**numbers, "limit": amount}, "cpu": {"limit": -1}, "memory": {"limit": -1}}
+        dept = of("scheduling.run.ai/v2", "Queue", {"resources": resources}, "dept")
+        free = {each: {**numbers, "limit": -1} for each in resources}
+        own = of("scheduling.run.ai/v2", "Queue", {"parentQueue": "dept", "resources": free}, "research")
+        group, template = grouped("kai", 4)
+        template["spec"]["containers"][0]["resources"] = {"limits": {GPU: 4}}
+        return [dept, own, group, job(template, annotations={"kai.scheduler/skip-podgrouper": "true"})]
+    if scheduler == "volcano":
+        queue = of("scheduling.volcano.sh/v1beta1", "Queue", {"capability": {GPU: amount}}, "team-b")
+        task = {"name": "w", "replicas": 4, "template": pod(gpus=4)}
+        spec = {"schedulerName": "volcano", "queue": "team-b", "minAvailable": 4, "tasks": [task]}
+        return [queue, of("batch.volcano.sh/v1alpha1", "Job", spec)]
+    quota = of("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", {"max": {GPU: amount}, "min": {GPU: 0}}, "team-a")
+    group, template = grouped("koordinator", 4)
+    template["metadata"]["labels"]["quota.scheduling.koordinator.sh/name"] = "team-a"
+    template["spec"]["containers"][0]["resources"] = {"limits": {GPU: 4}}
+    return [quota, group, job(template)]
+
+
+@pytest.mark.parametrize("scheduler", ["kai", "volcano", "kueue", "koordinator"])
+def test_a_queue_beside_the_gang_that_is_too_small(scheduler: str, hall: Path) -> None:
+    few = said(hall, limited(scheduler, 15))
+    assert all("error P563" in each for each in few.values()), few
+    enough = said(hall, limited(scheduler, 16))
+    assert not any("error P563" in each or "error M719" in each for each in enough.values()), enough
+
+
+def test_a_queue_of_another_namespace_or_that_takes_nothing_of_it(hall: Path) -> None:
+    mine = job(pod(gpus=4), labels={"kueue.x-k8s.io/queue-name": "lq"})
+    assert "error M719" in said(hall, [*kueue_queue(16, "other"), mine])["check"]
+    chosen = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}
+    assert all("error M719" in each for each in said(hall, [*kueue_queue(16, **chosen), mine]).values())
+    two = job({**pod(gpus=4), "spec": {"containers": [{"name": "w", "resources": {"limits": {GPU: 4, "cpu": 1}}}]}})
+    two["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "lq"}
+    assert all("error P563" in each for each in said(hall, [*kueue_queue(16), two]).values())
+
+
+def test_a_queue_beside_a_workload_that_bayplan_places(hall: Path) -> None:
+    one = job(pod(gpus=4), annotations={**ASKED["annotations"], "bayplan.dev/queue": "lq"})
+    assert placed(hall, [*kueue_queue(15), one], "-s", "kueue")[0] == ["error P563"]
+    assert placed(hall, [*kueue_queue(16), one], "-s", "kueue")[0] == []
+
+
+# Nodes that do not take the pods.
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({}, "error P524"),
+        ({"tolerations": [{"key": "team", "operator": "Exists"}]}, ""),
+        ({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"example.com/class": "a100"}}, "error P524"),
+        ({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"example.com/class": "h100"}}, ""),
+    ],
+)
+def test_nodes_that_the_pods_do_not_select_or_tolerate(spec: Any, found: str, hall: Path) -> None:
+    path = hall / "topology.yaml"
+    topology = yaml.safe_load(path.read_text("utf-8"))
+    taints = [{"key": "team", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}]
+    taints.append({"key": GPU, "operator": "Exists", "effect": "NoSchedule"})
+    topology["spec"]["pools"][0]["node"] |= {"nodeSelector": {"example.com/class": "h100"}, "tolerations": taints}
+    path.write_text(yaml.safe_dump(topology), "utf-8")
+    template = pod(gpus=4)
+    template["spec"] |= spec
+    assert agreed(hall, [job(template)]) == ([found] if found else [])
+    assert agreed(hall, [job({**pod(), "spec": {**pod()["spec"], **spec}})]) == []
+
+
+def test_kueue_loses_a_node_that_is_called_like_its_domain(hall: Path) -> None:
+    (hall / "workflow.yaml").write_text(
+        yaml.safe_dump(
+            workflow({"name": "t", "placement": {"required": "rack"}, "podSets": [{**WORKER, "replicas": 2}]})
+        ),
+        "utf-8",
+    )
+    spec = {**TOPOLOGY["spec"], "versions": {"kueue": "0.19", "kubernetes": "1.37"}}
+    for rack, found in (("r1", "error[F659]"), ("rack-1", "")):
+        pool = {**spec["pools"][0], "levels": [{"name": "rack", "label": "example.com/rack"}]}
+        pool["domains"] = [{"path": rack, "nodes": "r1,b"}]
+        whole = {**TOPOLOGY, "spec": {**spec, "pools": [pool]}}
+        (hall / "topology.yaml").write_text(yaml.safe_dump(whole), "utf-8")
+        answer = bayplan("check", "workflow.yaml", "-t", "topology.yaml", "-s", "kueue", cwd=hall, merged=True)
+        assert answer.returncode == (1 if found else 0), answer.stdout
+        assert found in answer.stdout
+
+
+def test_a_generated_name_is_a_name(hall: Path) -> None:
+    one = job(pod(gpus=4), labels={"kueue.x-k8s.io/queue-name": "lq"})
+    del one["metadata"]["name"]
+    one["metadata"]["generateName"] = "sample-"
+    assert agreed(hall, [one]) == []
+
+
+def test_no_cards_are_a_valid_number_without_hami(hall: Path) -> None:
+    one = job(pod())
+    one["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {GPU: 0}}
+    assert agreed(hall, [one]) == []
+
+
+def test_devices_and_shares_of_devices(hall: Path) -> None:
+    def of_device(name: str) -> list[str]:
+        one = job(pod())
+        one["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {name: 8}}
+        return said(hall, [one], doors=("lint",))["lint"]
+
+    assert of_device("rdma/ib") == ["warning M847"]
+    assert of_device("rdma/rdma_shared_device_a") == ["warning M844", "warning M847"]

@@ -322,12 +322,13 @@ def check_amounts(pod: HamiPod) -> Iterator[Fault]:
         if "memory" in ask.amounts and "percentage" in ask.amounts:
             message = f"{ask.names.percentage} has no effect beside {ask.names.memory}: HAMi reads only the amount"
             yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
-        yield from _ranges(ask)
+        yield from _ranges(ask, pod.by_hami)
         yield from _countless(ask)
     yield from _unknown(pod)
 
 
-def _ranges(ask: Ask) -> Iterator[Fault]:
+def _ranges(ask: Ask, by_hami: bool) -> Iterator[Fault]:
+    """Without HAMi, no card is a valid number of them."""
     for part, value in ask.amounts.items():
         own, at = getattr(ask.names, part), ask.at[part]
         try:
@@ -339,7 +340,7 @@ def _ranges(ask: Ask) -> Iterator[Fault]:
         bare = value.isascii() and value.isdigit()
         if part == "memory" and not bare and ask.names.cards == SGPU:
             continue  # with a unit these are bytes, and without one GiB
-        least = 1 if part == "cards" or (part == "cores" and ask.names.vendor == "amd") else 0
+        least = 1 if (part == "cards" and by_hami) or (part == "cores" and ask.names.vendor == "amd") else 0
         if amount % 1000 or not least * 1000 <= amount <= most * 1000:
             message = f'"{value}" is out of range: {own} is an integer from {least} to {most}'
             yield Fault("amount", "error", at, message, _hint(ask, part))

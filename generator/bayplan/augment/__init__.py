@@ -17,7 +17,7 @@ from bayplan.augment import twins
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
 from bayplan.backends import BACKENDS, asks
 from bayplan.backends import existing as backends_existing
-from bayplan.checks import gangs
+from bayplan.checks import gangs, queue_objects
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
@@ -25,7 +25,7 @@ from bayplan.fabrics import kinds
 from bayplan.kube import grove, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.life_cycle import NAMES, life_cycle
-from bayplan.kube.objects import get, identity, items, mapping, text, title, without_annotations
+from bayplan.kube.objects import get, identity, items, kind, mapping, text, title, without_annotations
 from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
@@ -296,12 +296,14 @@ def _never_started(
     placed = {one.route: one for one in (selected.templates.object, selected.templates.placed)}
     placed |= {each.object.route: each.object._replace(data=each.data) for each in every}
     at, slots = selected.templates.placed.route, {each.path for each in selected.templates.slots}
-    made = (Object((*at, number), document) for number, document in enumerate(documents))
+    made = [Object((*at, number), document) for number, document in enumerate(documents)]
+    made += (one for one in cluster.objects.values() if kind(one) in queue_objects.RELATED)
     readers = {name: each for name, each in asks().items() if name in (scheduler, "none")}
     found = gangs.members((*placed.values(), *made), gangs.Cluster(cluster.topology, cluster.target, readers))
     after = len(selected.templates.object.route)
     mine = tuple(each for each in found.members if each.found.route[after:] in slots)
-    yield from gangs.never_started(found._replace(members=mine), placed=True)
+    own = found._replace(members=mine)
+    yield from (*gangs.never_started(own, placed=True), *queue_objects.check(own))
 
 
 def _closed(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from bayplan import backends, pipeline
 from bayplan.augment.planning import Cluster, cluster_of, with_own_cards
 from bayplan.backends import BACKENDS
+from bayplan.checks import node_rules, queue_objects
 from bayplan.checks.gangs import GROUPS_OF_PODS, Member, copies_of, never_started
 from bayplan.checks.gangs import Cluster as Read
 from bayplan.checks.gangs import members as members_of
@@ -89,7 +90,12 @@ def plans(
         request.objects,
         Read(topology.value, target.value, readers, partial(_pool, cluster=cluster), request.occupied),
     )
-    wrong = [*dict.fromkeys(every.diagnostics), *never_started(every)]
+    wrong = [
+        *dict.fromkeys(every.diagnostics),
+        *never_started(every),
+        *queue_objects.check(every),
+        *node_rules.check(every, topology.value),
+    ]
     for each in every.patched:
         from bayplan.manifests.runtime_patches import other_forms  # few TrainJobs need it
 

@@ -71,7 +71,7 @@ def members(given: Sequence[Object], cluster: Cluster) -> Members:
     wrong: list[Diagnostic] = []
     patched: list[WorkloadTemplates] = []
     objects, near = list(given), related(given)
-    for one in given:
+    for one in map(_called, given):
         if _is_helper(one):
             continue
         if left := _left_out(one, cluster.occupied):
@@ -112,11 +112,18 @@ def members(given: Sequence[Object], cluster: Cluster) -> Members:
     return Members(tuple(read_members), tuple(wrong), tuple(objects), tuple(patched), unread)
 
 
-def faults(objects: Sequence[Object], cluster: Cluster) -> Iterator[Diagnostic]:
-    """What keeps the gangs of some objects from starting."""
-    every = members(objects, cluster)
-    yield from (each for each in every.diagnostics if each.code == "W642" and each.route[-1] != "name")
+def faults(every: Members) -> Iterator[Diagnostic]:
+    """What keeps gangs from starting."""
+    yield from dict.fromkeys(each for each in every.diagnostics if each.code == "W642" and each.route[-1] != "name")
     yield from never_started(every)
+
+
+def _called(one: Object) -> Object:
+    """The object with a name like those that the API server makes of its `generateName`."""
+    begin = text(one.data, "metadata", "generateName")
+    if name(one) or not begin:
+        return one
+    return one._replace(data={**one.data, "metadata": {**one.data["metadata"], "name": f"{begin}xxxxx"}})
 
 
 def _read(one: Object, near: Sequence[Object]) -> Outcome[WorkloadTemplates]:
@@ -297,14 +304,19 @@ def never_started(every: Members, placed: bool = False) -> Iterator[Diagnostic]:
 
     `placed`: whether bayplan makes the gangs, with room for no more than their pods.
     """
+    known = (gang for gang in gangs_of(every) if gang[0].asked.gang not in every.unread)
+    yield from dict.fromkeys(found for gang in known for found in _never_started(gang, placed))
+
+
+def gangs_of(every: Members) -> Sequence[Sequence[Member]]:
+    """The pods of each gang."""
     gangs: dict[object, list[Member]] = {}
     for each in every.members:
         made = each.asked.route == each.found.workload.route  # of no object of its own
         called = (made and each.found.label(GANG_LABEL)) or each.asked.gang
         key = each.scheduler, namespace(each.found.workload), called, each.found.workload.route if made else ()
         gangs.setdefault(key, []).append(each)
-    known = (gang for gang in gangs.values() if gang[0].asked.gang not in every.unread)
-    yield from dict.fromkeys(found for gang in known for found in _never_started(gang, placed))
+    return list(gangs.values())
 
 
 def _never_started(gang: Sequence[Member], placed: bool) -> Iterator[Diagnostic]:

@@ -19,9 +19,14 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 
 RELATED_KINDS = (
+    "ClusterQueue",
     "ComputeDomain",
+    "ElasticQuota",
     "HorizontalPodAutoscaler",
+    "LocalQueue",
+    "Namespace",
     "PodGroup",
+    "Queue",
     "ResourceClaim",
     "ResourceClaimTemplate",
     "TrainingRuntime",

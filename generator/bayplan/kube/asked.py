@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.phrases import count
+from bayplan.kube import quantity
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
-from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text, title
 from bayplan.model.augment import Late
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
@@ -53,6 +54,23 @@ class PodsFound(NamedTuple):
     def scheduler(self) -> str:
         """The scheduler that the pods name, or that a Volcano Job names for them."""
         return text(self.template, "spec", "schedulerName") or text(self.workload.data, "spec", "schedulerName")
+
+
+def requests(found: PodsFound) -> Mapping[str, int]:
+    """Thousandths of what one of the pods requests; nothing if a value is not valid, which other rules report."""
+
+    def asks(container: Any) -> Mapping[str, int]:
+        listed = (mapping(container, "resources", key) for key in ("limits", "requests"))
+        return quantity.amounts({str(name): each for part in listed for name, each in part.items()})
+
+    spec = mapping(found.template, "spec")
+    containers, before = (
+        [each for each in items(spec, key) if mapping(each)] for key in ("containers", "initContainers")
+    )
+    try:
+        return quantity.of_containers(containers, before, asks)
+    except ValueError:
+        return {}
 
 
 class Step(NamedTuple):

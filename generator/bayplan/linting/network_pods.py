@@ -10,6 +10,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.fabrics import LOCK
 from bayplan.fabrics.cards import SHARED, unlocked
+from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
 from bayplan.kube.pod import HOST_DNS, NETWORKS
@@ -210,7 +211,11 @@ def _memory_lock(
         hint = "add `securityContext: {capabilities: {add: [IPC_LOCK]}}`"
         if not as_root(template.spec, container):
             hint += ", and run the container as root or raise LimitMEMLOCK on the nodes"
-        yield error("M847", route, message, hint=hint)
+        if GANG_LABEL in template.labels:
+            yield error("M847", route, message, hint=hint)
+        else:  # its author may know nodes that allow it
+            hint += "; if the nodes allow it, set `memlock: unlimited` on the fabric in the topology"
+            yield warning("M847", route, message, hint=hint)
 
 
 def rdma_devices(container: Mapping[str, Any], rdma: RdmaResources) -> list[str]:
@@ -277,6 +282,7 @@ def _rdma_shares(
     for device, number in requested.items():
         if (
             device.startswith(SHARED)
+            and "shared" in device.lower()  # other plugins have devices under the same prefix
             and number > 1
             and device not in unshared
             and not any(each.kind in EXCLUSIVE and each.resource == device for each in networks)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
 from typing import Any, NamedTuple
 
+from bayplan.checks.node_rules import covers
 from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
@@ -265,27 +266,7 @@ def _union(current: Any, wanted: list[Any]) -> list[Any]:
 def _tolerations(current: Any, wanted: list[Any]) -> list[Any]:
     """The workload's tolerations, and those that they do not cover."""
     own = list(current) if isinstance(current, list) else []
-    return [*own, *(each for each in wanted if not any(_covers(one, each) for one in own))]
-
-
-def _covers(one: Any, other: Any) -> bool:
-    """Whether a toleration accepts every taint that another one accepts, and for as long (Kubernetes 1.37,
-    component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`)."""
-    if one == other:
-        return True
-    exists, key = get(one, "operator") == "Exists", text(one, "key")
-    if get(one, "tolerationSeconds") is not None or (text(one, "effect") or text(other, "effect")) != text(
-        other, "effect"
-    ):
-        return False
-    if exists and not key:
-        return True
-    return bool(key) and key == text(other, "key") and (exists or _value(one) == _value(other))
-
-
-def _value(toleration: Any) -> str | None:
-    """The value of a taint that the toleration accepts; None: any."""
-    return None if get(toleration, "operator") == "Exists" else text(toleration, "value")
+    return [*own, *(each for each in wanted if not any(covers(one, each) for one in own))]
 
 
 def _named(current: Any, wanted: list[Any]) -> list[Any]:

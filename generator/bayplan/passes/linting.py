@@ -31,7 +31,7 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     Without a topology, or if its pools have no nodes, rules about nodes report nothing.
     """
     from bayplan import linting
-    from bayplan.checks import gangs
+    from bayplan.checks import gangs, node_rules, queue_objects
     from bayplan.linting.objects import collect, lint_context
 
     read, origins = check_topology(request.topology) if request.topology else (Outcome(UNKNOWN), {})
@@ -48,7 +48,8 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     findings = [*foreign, *linting.lint(context)]
     findings += [each for name in names for each in backends.lint(name, context)]
     readers = {name: each for name, each in backends.asks().items() if name in (*names, "none")}
-    findings += gangs.faults(objects, gangs.Cluster(read.value, target.value, readers))
+    members = gangs.members(objects, gangs.Cluster(read.value, target.value, readers))
+    findings += (*gangs.faults(members), *queue_objects.check(members), *node_rules.check(members, read.value))
     accepted = (
         each._replace(severity="warning") if each.severity == "error" and each.code in request.accept else each
         for each in findings

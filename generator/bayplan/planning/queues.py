@@ -82,12 +82,18 @@ def _titled(plan: Plan, gang: GangPlan, bound: Bound) -> str:
 def _refused(plan: Plan, gang: GangPlan, bound: Bound, wanted: int) -> Diagnostic:
     copies = proven_copies(gang.gang)
     who = f'{copies} copies of gang "{gang.gang.name}" need' if copies > 1 else f'gang "{gang.gang.name}" needs'
+    route = queue_route(plan, gang) or (*gang.route, "name")
+    return refused(who, wanted, bound, _titled(plan, gang, bound), route)
+
+
+def refused(who: str, wanted: int, bound: Bound, queue: str, route: Route) -> Diagnostic:
+    """P563: what needs more than a queue holds. `queue`: its title."""
     most = quantity.show(bound.amount)
     holds = f"guarantees only {most}, and this gang is not preemptible" if bound.key == "guaranteed" else ""
     holds = holds or f"can never hold more than {most}"
-    message = f"{who} {_amount(wanted, bound.quota)}, but {_titled(plan, gang, bound)} {holds}"
-    route = queue_route(plan, gang) or (*gang.route, "name")
-    hint = f"request less, name another queue, or raise `{bound.key}` of the queue in the cluster and in the topology"
+    message = f"{who} {_amount(wanted, bound.quota)}, but {queue} {holds}"
+    where = " in the cluster and in the topology" if bound.route[0] == "topology" else ""
+    hint = f"request less, name another queue, or raise `{bound.key}` of the queue{where}"
     return error("P563", route, message, hint=hint, notes=(Note("the number is here", bound.route),))
 
 

@@ -549,7 +549,7 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
 def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """P518 for each field by which the template selects fewer nodes than the pool, or may do so."""
     spec, chosen, of_pool = pods.spec.template.get("spec") or {}, _selection(pods, topology), f'of pool "{pods.pool}"'
-    if chosen and chosen.by and (chosen.excluded or chosen.undecided):
+    if chosen and chosen.by and not chosen.none and (chosen.excluded or chosen.undecided):
         what = f'podSet "{pods.spec.name}" selects nodes with {chosen.by}'
         if chosen.undecided:
             message = (

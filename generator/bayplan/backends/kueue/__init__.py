@@ -202,7 +202,9 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
 
 
 def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
-    """F659 if the gangs do not fit at the same time. For one podSet, Kueue finds every placement that exists."""
+    """F659 if the gangs do not fit at the same time, or only on nodes that Kueue does not find. For one podSet, Kueue
+    finds every placement on the others."""
+    yield from _hidden(plan, target)
     waiting = next((gang for gang in plan.gangs if gang.after), None)
     if waiting is None:
         return
@@ -222,6 +224,20 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
         fewer = "a lower `atOnce`" if sweep.gang.at_once else "`atOnce`"
         hint = f'set {fewer} on gang "{sweep.gang.name}", or {hint}'
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
+
+
+def _hidden(plan: Plan, target: Target) -> Iterator[Diagnostic]:
+    """F659: Kueue never uses a node that is called like the coarsest domain of its pool (kueue#14009, in 0.14 to 0.19;
+    pkg/cache/scheduler/tas_flavor_snapshot.go)."""
+    domains = [domain for pool in plan.topology.pools for domain in pool.domains]
+    nodes = sorted({node for domain in domains for node in domain.nodes if [node] == [*domain.path[:1]]})
+    levels = any(unit.required or unit.preferred for gang in plan.gangs for unit in walk(gang.root))
+    if nodes and levels and isinstance(fit(plan._replace(topology=plan.topology.without(nodes))), Impossible):
+        message = f'{target.title("kueue")} does not use node "{nodes[0]}", which has the name of a domain'
+        hint = "give the domain another label value than the node, or update Kueue to a release that finds such nodes"
+        yield error(
+            "F659", (*plan.gangs[0].route, "placement"), f"{message}, and the gang does not fit without", hint=hint
+        )
 
 
 def _at_once(gang: GangPlan, chained: bool) -> GangPlan:

@@ -11,7 +11,7 @@ from bayplan.kube.objects import get, is_kind, items, mapping, name, namespace, 
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Queue
 from bayplan.topologies.hypernodes import GROUP, Labels, faults, read_hyper_node
 from bayplan.topologies.hypernodes.writing import tree
 
@@ -299,6 +299,9 @@ def check_objects(context: LintContext) -> Iterator[Diagnostic]:
             frozenset(each.tier for each in hyper_nodes if each.tier is not None),
             frozenset(each.tier_name for each in hyper_nodes),
         )
+    if context.topology.queues is not None:
+        more = (Queue(name(one)) for one in context.of("scheduling.volcano.sh", "Queue"))
+        context = context._replace(topology=context.topology._replace(queues=(*context.topology.queues, *more)))
     yield from _pod_groups(context, tiers)
     yield from _jobs(context, tiers)
 

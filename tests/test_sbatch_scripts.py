@@ -112,7 +112,7 @@ def test_a_guard_names_what_it_wants(body: str, expected: tuple[str, int, str]) 
         ("sbcast -f a /tmp/a\n" + RUN, "W611", "mount the file"),
         (RUN + "sbatch next.sbatch\n", "W611", "bayplan import next.sbatch"),
         (RUN + "if [ $? == 9 ]; then scontrol requeue $SLURM_JOB_ID; fi\n", "W610", "maxRestarts"),
-        (RUN + "rc=$?\nif (( rc )); then srun again; fi\n", "W610", "remove it"),
+        (RUN + "rc=$?\nif (( rc )); then srun again; fi\n", "W610", "second step"),
         ("trap 'scontrol requeue $SLURM_JOB_ID' USR1\n" + RUN, "W611", "write out"),
         ("srun bash -c 'scontrol show hostnames; python a'\n", "W611", "batch script"),
         ("X=$(srun python ask.py)\n" + RUN, "W609", "--set X=VALUE"),

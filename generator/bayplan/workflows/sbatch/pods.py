@@ -241,13 +241,6 @@ OWN = ("NODE_RANK", "NNODES")
 """Variables of a pod from which it computes those of Slurm."""
 
 
-class Command(NamedTuple):
-    """The words of a container, and the variables that they set, because the pod has others of these names."""
-
-    words: list[str]
-    moved: Mapping[str, str] = {}
-
-
 def known_variables(job: Mapping[str, str], shape: Shape) -> dict[str, str]:
     """Slurm's variables of a task that are the same in all pods, as words of a shell. `job`: those of the job."""
     amounts = {"SLURM_CPUS_PER_TASK": shape.cpus, "SLURM_GPUS_ON_NODE": shape.gpus, "SLURM_CPUS_ON_NODE": shape.cpus}
@@ -257,8 +250,9 @@ def known_variables(job: Mapping[str, str], shape: Shape) -> dict[str, str]:
 
 def command(
     step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, job: Mapping[str, str], findings: Findings
-) -> Command:
-    """The command of every pod, after the shell lines that it needs. W616, W623: variables without a value.
+) -> tuple[list[str], Mapping[str, str]]:
+    """The words of every pod, after the shell lines that it needs, and the variables that the lines set, because a pod
+    has others of these names. W616, W623: variables without a value.
 
     `ranked`: each pod gets its rank among the `tasks` of the step. `slots`: mpirun starts that many ranks in each pod.
     """
@@ -267,7 +261,7 @@ def command(
         findings.error("W623", step.spot, message, "make the steps separate jobs")
     if step.launch and step.launch.words:
         _report_variables(_SLURM_VARIABLES.findall(" ".join(step.command)), {}, step, findings)
-        return Command(list(step.command))
+        return list(step.command), {}
     places = MPI_TASK if step.launch else TASK
     values = {**known_variables(job, shape), **places}
     words = list(step.command)
@@ -277,7 +271,7 @@ def command(
     if not ranked and (lost := [name for name in used if name in places]):
         message = f"the task reads ${lost[0]}, but only the pods with GPUs of this gang have ranks"
         findings.error("W623", step.spot, message, "make the steps separate jobs")
-        return Command(words)
+        return words, {}
     if at is None and not launches(step.command) and tasks * max(slots, 1) > 1 and ranked:
         used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
@@ -288,9 +282,9 @@ def command(
     moved = {name: step.env[name] for name in OWN if used and name in step.env}
     exports += [f"export {name}={quote(value)}" for name, value in moved.items()]
     if not step.launch:
-        return Command(_after([*step.before, *exports], words, at), moved)
+        return _after([*step.before, *exports], words, at), moved
     ranks = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
-    return Command(["mpirun", "-np", str(shape.tasks * slots), *ranks, *_after(exports, words, at)], moved)
+    return ["mpirun", "-np", str(shape.tasks * slots), *ranks, *_after(exports, words, at)], moved
 
 
 def _report_variables(

@@ -344,11 +344,11 @@ class _Interpreter(Control):
     def _refused(self, name: str, each: Statement, words: Sequence[Word]) -> str:
         """W611: a program of Slurm, which no pod has, and what no pod can do for others."""
         inner = next((word.raw for word in reversed(words[1:]) if not word.raw.startswith("-")), "SCRIPT")
-        message, hint = f"{name} needs Slurm, which no pod has", HINTS.get(name, "remove it")
+        message, hint = f"{name} needs Slurm, which no pod has", programs.HINTS.get(name, "write out what it does")
         if name in programs.LAUNCHERS:
             message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
         elif name in SHELL_ONLY:
-            message, hint = f"bayplan cannot translate `{shorten(self.raw(each))}`", "write out what it does"
+            message = f"bayplan cannot translate `{shorten(self.raw(each))}`"
         self.findings.error("W611", self.spot(each), message, hint.replace("SCRIPT", shorten(inner)))
         return REFUSED
 
@@ -748,12 +748,6 @@ class _Interpreter(Control):
         return mounts._replace(value=",".join(parts))
 
 
-HINTS = {
-    **dict.fromkeys(programs.LAUNCHERS, "start the program with srun or mpirun"),
-    "scontrol": "remove it, import the script, and set `maxRestarts` of the gang if it requeues the job",
-    "sbcast": "remove it, and mount the file, or write it with `files` of the podSet",
-    "sbatch": "remove it, and run `bayplan import SCRIPT` with the script that it submits",
-}
 SHELL_ONLY = frozenset(("trap", "getopts", "date", "hostname", "shopt"))
 """Commands that change the first node or its shell, which no pod can do."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bayplan.core.package_data import table
 from bayplan.kube.objects import non_empty as without_empty
 from bayplan.kube.shell import quote
 from bayplan.workflows.lifting import lifted
@@ -173,28 +175,11 @@ def escaped(text: str) -> str:
     return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
-TASK = {
-    "SLURM_PROCID": "$NODE_RANK",
-    "SLURM_NODEID": "$NODE_RANK",
-    "SLURM_LOCALID": "0",
-    "SLURM_NTASKS": "$NNODES",
-    "SLURM_NPROCS": "$NNODES",
-    "SLURM_NNODES": "$NNODES",
-    "SLURM_JOB_NUM_NODES": "$NNODES",
-    "SLURM_STEP_NUM_TASKS": "$NNODES",
-    "SLURM_STEP_NUM_NODES": "$NNODES",
-    "SLURM_NTASKS_PER_NODE": "1",
-    "SLURM_TASKS_PER_NODE": "1",
-}
+_VARIABLES = tuple(csv.DictReader(table("workflows", "sbatch", "task_variables.csv").splitlines()))
+TASK = {row["name"]: row["task"] for row in _VARIABLES}
 """Slurm variables of a task, as variables of a pod: each pod is a node with one task."""
 
-MPI_TASK = {
-    **TASK,
-    "SLURM_PROCID": "$OMPI_COMM_WORLD_RANK",
-    "SLURM_LOCALID": "$OMPI_COMM_WORLD_LOCAL_RANK",
-    **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_STEP_NUM_TASKS"), "$OMPI_COMM_WORLD_SIZE"),
-    **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), "$OMPI_COMM_WORLD_LOCAL_SIZE"),
-}
+MPI_TASK = {row["name"]: row["rank"] or row["task"] for row in _VARIABLES}
 """The same of a task that mpirun starts."""
 
 COMMON_TASK_VARIABLES = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")

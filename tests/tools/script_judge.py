@@ -198,6 +198,16 @@ def _told(kind: str, findings: Sequence[Diagnostic]) -> bool:
     return bool({each.code for each in findings} & TOLD[kind])
 
 
+def lines_run(text: str) -> set[int]:
+    """The lines of the commands that the batch shell runs."""
+    job, trace = _job(text, "train"), list[str]()
+    script = _script(text, {}, job)
+    env = {**script.env, "JUDGE_PS4": "+@${FUNCNAME[0]-}:$LINENO@ "}
+    _run([script._replace(argv=[script.argv[0], "-x", *script.argv[1:]], env=env)], job, (), trace)
+    found = re.findall(r"^\+@([^:]*):(\d+)@", "\n".join(trace), re.MULTILINE)
+    return {int(line) for name, line in found if name not in ("cd", "pushd", "source", ".", "module")}
+
+
 # -- what Slurm gives the batch host
 
 

@@ -49,6 +49,7 @@ source() { [ ! -f "$1" ] || builtin source "$@"; }
 module() { :; }
 ml() { :; }
 unset RANDOM; RANDOM=10000
+[ -z "${JUDGE_PS4:-}" ] || PS4="$JUDGE_PS4"  # bash does not take it from the environment of root
 """
 MPIRUN = r"""#!/bin/dash
 # mpirun. The line that bayplan writes for `srun --mpi` runs its program as some of the ranks.

@@ -551,10 +551,7 @@ class _Interpreter(Control):
         logs = all(redirect.operator in _LOGS for part in items for redirect in part.redirects)
         try:
             if not self.maybe and not self.in_background and not self.open and logs and len(items) == 1 and words:
-                self.files.clear()
-                texts = self.fields(words)
-                if self.files:
-                    raise unknown(next(iter(self.files)))
+                texts = self.without_files(words)
                 self.report_random(spot)
                 env = {
                     **self.env(),

@@ -544,16 +544,9 @@ class Control(Builtins):
                 self.findings.error("W610", spot, message, "run it always, or never")
         self.status = None
 
-    def _items(self, each: Statement) -> list[str]:
-        self.files.clear()
-        items = self.fields(each.words[1:])
-        if self.files:
-            raise unknown(next(iter(self.files)), "write the names of the files into the script")
-        return items
-
     def _for(self, each: Statement) -> None:
         try:
-            items = self._items(each)
+            items = self.without_files(each.words[1:])
         except UnknownError as problem:
             self.values[each.words[0].raw] = problem.value
             self._unclear(each, each.clauses[0].body, problem.value)

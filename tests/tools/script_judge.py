@@ -167,7 +167,7 @@ def _given(start: Start, values: Mapping[str, str]) -> Start:
     """A start with the values of --set in place of what the script sets while it runs."""
     for name, value in values.items():
         old = start.env.get(name, "")
-        if name != "PWD" and len(old) > 3 and old != value:
+        if name != "PWD" and len(old) > 3 and value not in old:
             words = tuple(word.replace(old, value) for word in start.words)
             env = {key: text.replace(old, value) for key, text in start.env.items()}
             start = start._replace(words=words, env=env, folder=start.folder.replace(old, value))
@@ -185,7 +185,7 @@ def _emptied(start: Start, empty: Mapping[str, str]) -> Start:
 
 EXPECTED = re.compile(
     r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$"
-    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: line \d+: (\S+): No such file",
+    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: (?:line \d+: )?(\S+): No such file",
     re.MULTILINE,
 )
 """Files without which a script ends, and files that it prints, in a trace of bash: bayplan supposes that they exist."""
@@ -361,7 +361,9 @@ def _of(pods: Sequence[tuple[dict[str, Any], int, int]], job: Mapping[str, Any])
         env = {"JOB_COMPLETION_INDEX": str(number % size)}
         for entry in container.get("env", []):
             field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
-            given = next((str(value) for name, value in fields.items() if name in field), f"<{field}>")
+            given = next(
+                (str(value) for name, value in fields.items() if name in field), "ml" if "namespace" in field else field
+            )
             env[entry["name"]] = expand(entry["value"], env) if "value" in entry else given
         words = [expand(word, env) for key in ("command", "args") for word in container.get(key, [])]
         own = {"JUDGE_COUNT": str(len(pods)), "JUDGE_SIZE": str(size), **_place(rank, job)}
@@ -441,9 +443,7 @@ def _start(text: str) -> Start:
 
 # -- the comparison
 
-HOST = re.compile(
-    r"[a-z0-9-]+?-(?:(\d+)-)?(\d+)\.[a-z0-9-]+\.(?:ml|<metadata.namespace>|\$\(POD_NAMESPACE\))\.svc\.cluster\.local"
-)
+HOST = re.compile(r"[a-z0-9-]+?-(?:(\d+)-)?(\d+)\.[a-z0-9-]+\.(?:ml|\$\(POD_NAMESPACE\))\.svc\.cluster\.local")
 
 
 def _plain(text: str, env: Mapping[str, str]) -> str:

@@ -174,6 +174,8 @@ def stubs(task: dict[str, Any]) -> None:
     write("/stubs/hostname", '#!/bin/dash\necho "${JUDGE_TASK_NODE:-node0}"\n')
     write("/stubs/getent", '#!/bin/dash\necho "$2"\n')
     write("/stubs/date", DATE.replace("NAME", name))
+    write("/stubs/comm", "#!/bin/dash\n")
+    write("/stubs/shuf", "#!/bin/dash\necho 10000\n")
     write("/stubs/uuidgen", "#!/bin/dash\necho 10000\n")
     write("/stubs/sleep", "#!/bin/dash\n")
     write("/stubs/rc", RC)

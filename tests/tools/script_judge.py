@@ -44,8 +44,8 @@ HERE = "/job"
 
 RESULTS = ("same", "finding", "different", "way out", "refused", "unfit")
 TOLD = {
-    "words": {"W616", "W621", "W638", "W640", "W639", "W604", "W613"},
-    "env": {"W616", "W621", "W604"},
+    "words": {"W616", "W621", "W638", "W640", "W639"},
+    "env": {"W616", "W617", "W621"},
     "folder": {"W604"},
     "files": {"W613", "W611"},
     "tasks": {"W617", "W639"},
@@ -115,7 +115,13 @@ def judge(path: str, text: str) -> Verdict:
         values |= {name: sbatch_corpus.value_of(name, text) for name in asked}
         document, flow, findings = imported(path, text, values)
     assert document is not None
-    names = {*re.findall(r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", text)} - {"SLURM_JOB_ID", "STUB", "PS1", "PATH", "IFS"}
+    names = {*re.findall(r"\b([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", text)} - {
+        "SLURM_JOB_ID",
+        "HOSTNAME",
+        "PS1",
+        "PATH",
+        "IFS",
+    }
     names -= {name for name in names if f"{name}=" not in text or name.startswith("BASH_")}
     job = _job(text, flow.name)
     script = _script(text, values, job)
@@ -127,6 +133,12 @@ def judge(path: str, text: str) -> Verdict:
             (kind == "d" or asked == "d", path or printed or wanted or os.path.join(script.folder, written))
         )
     (left,) = _run([script], job, programs)
+    empty = {
+        value: start.env[name]
+        for start in left
+        for name, value in values.items()
+        if len(start.env.get(name, value)) < 4 < len(value)
+    }
     left = [_given(start, values) for start in left]
     gangs = list(_pods(document, flow, findings, job))
     pods = [
@@ -136,7 +148,7 @@ def judge(path: str, text: str) -> Verdict:
         for gang in gangs
         for pod in gang
     ]
-    ran = _run(pods, job, programs)
+    ran = [[_emptied(start, empty) for start in starts] for starts in _run(pods, job, programs)]
     codes = {each.code for each in findings}
     right, at = [], 0
     for gang in gangs:
@@ -155,16 +167,25 @@ def _given(start: Start, values: Mapping[str, str]) -> Start:
     """A start with the values of --set in place of what the script sets while it runs."""
     for name, value in values.items():
         old = start.env.get(name, "")
-        if name != "PWD" and len(old) > 3 and old != value:
+        if name != "PWD" and len(old) > 3 and value not in old:
             words = tuple(word.replace(old, value) for word in start.words)
             env = {key: text.replace(old, value) for key, text in start.env.items()}
             start = start._replace(words=words, env=env, folder=start.folder.replace(old, value))
     return start
 
 
+def _emptied(start: Start, empty: Mapping[str, str]) -> Start:
+    """A start without the values of --set that the script replaces by nothing, because its programs are stubs."""
+    for value, old in empty.items():
+        words = tuple(word.replace(value, old) for word in start.words)
+        env = {key: text.replace(value, old) for key, text in start.env.items()}
+        start = start._replace(words=words, env=env, folder=start.folder.replace(value, old))
+    return start
+
+
 EXPECTED = re.compile(
     r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$"
-    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: line \d+: (\S+): No such file",
+    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: (?:line \d+: )?(\S+): No such file",
     re.MULTILINE,
 )
 """Files without which a script ends, and files that it prints, in a trace of bash: bayplan supposes that they exist."""
@@ -175,6 +196,16 @@ def _told(kind: str, findings: Sequence[Diagnostic]) -> bool:
     if kind.startswith("program "):
         return any(re.search(rf"(?<![\w-]){re.escape(kind[8:])}(?![\w-])", each.message) for each in findings)
     return bool({each.code for each in findings} & TOLD[kind])
+
+
+def lines_run(text: str) -> set[int]:
+    """The lines of the commands that the batch shell runs."""
+    job, trace = _job(text, "train"), list[str]()
+    script = _script(text, {}, job)
+    env = {**script.env, "JUDGE_PS4": "+@${FUNCNAME[0]-}:$LINENO@ "}
+    _run([script._replace(argv=[script.argv[0], "-x", *script.argv[1:]], env=env)], job, (), trace)
+    found = re.findall(r"^\+@([^:]*):(\d+)@", "\n".join(trace), re.MULTILINE)
+    return {int(line) for name, line in found if name not in ("cd", "pushd", "source", ".", "module")}
 
 
 # -- what Slurm gives the batch host
@@ -330,7 +361,9 @@ def _of(pods: Sequence[tuple[dict[str, Any], int, int]], job: Mapping[str, Any])
         env = {"JOB_COMPLETION_INDEX": str(number % size)}
         for entry in container.get("env", []):
             field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")
-            given = next((str(value) for name, value in fields.items() if name in field), f"<{field}>")
+            given = next(
+                (str(value) for name, value in fields.items() if name in field), "ml" if "namespace" in field else field
+            )
             env[entry["name"]] = expand(entry["value"], env) if "value" in entry else given
         words = [expand(word, env) for key in ("command", "args") for word in container.get(key, [])]
         own = {"JUDGE_COUNT": str(len(pods)), "JUDGE_SIZE": str(size), **_place(rank, job)}
@@ -410,9 +443,7 @@ def _start(text: str) -> Start:
 
 # -- the comparison
 
-HOST = re.compile(
-    r"[a-z0-9-]+?-(?:(\d+)-)?(\d+)\.[a-z0-9-]+\.(?:ml|<metadata.namespace>|\$\(POD_NAMESPACE\))\.svc\.cluster\.local"
-)
+HOST = re.compile(r"[a-z0-9-]+?-(?:(\d+)-)?(\d+)\.[a-z0-9-]+\.(?:ml|\$\(POD_NAMESPACE\))\.svc\.cluster\.local")
 
 
 def _plain(text: str, env: Mapping[str, str]) -> str:
@@ -440,9 +471,15 @@ PARTS = ("words", "env", "folder", "files", "tasks")
 
 def _difference(left: list[Start], gangs: list[list[Start]], names: set[str], codes: set[str]) -> str:
     """The parts that differ; empty if both start the same in the same order."""
-    names = names - {name for name in OWN if not any(name in start.env for start in left)}
     one = [_normal(start, names, codes) for start in left]
-    other = [[_normal(start, names, codes) for start in gang] for gang in gangs]
+    has: dict[tuple[str, ...], set[str]] = {}
+    for start, plain in zip(left, one, strict=True):
+        has.setdefault(plain[0], set()).update(start.env)
+    other = []
+    for gang in gangs:
+        plain_words = [_normal(start, set(), codes)[0] for start in gang]
+        hidden = [{*OWN} - has.get(words, set()) for words in plain_words]
+        other.append([_normal(start, names - own, codes) for start, own in zip(gang, hidden, strict=True)])
     flat = [start for gang in other for start in gang]
     if sorted(each[0] for each in one) != sorted(each[0] for each in flat):
         if Counter(each[0][0] for each in one) == Counter(each[0][0] for each in flat):

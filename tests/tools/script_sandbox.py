@@ -49,6 +49,7 @@ source() { [ ! -f "$1" ] || builtin source "$@"; }
 module() { :; }
 ml() { :; }
 unset RANDOM; RANDOM=10000
+[ -z "${JUDGE_PS4:-}" ] || PS4="$JUDGE_PS4"  # bash does not take it from the environment of root
 """
 MPIRUN = r"""#!/bin/dash
 # mpirun. The line that bayplan writes for `srun --mpi` runs its program as some of the ranks.
@@ -173,6 +174,8 @@ def stubs(task: dict[str, Any]) -> None:
     write("/stubs/hostname", '#!/bin/dash\necho "${JUDGE_TASK_NODE:-node0}"\n')
     write("/stubs/getent", '#!/bin/dash\necho "$2"\n')
     write("/stubs/date", DATE.replace("NAME", name))
+    write("/stubs/comm", "#!/bin/dash\n")
+    write("/stubs/shuf", "#!/bin/dash\necho 10000\n")
     write("/stubs/uuidgen", "#!/bin/dash\necho 10000\n")
     write("/stubs/sleep", "#!/bin/dash\n")
     write("/stubs/rc", RC)

@@ -205,22 +205,24 @@ class _Interpreter(Control):
 
     def result(self) -> BodyResult:
         """The result, after all statements."""
+        software, quiet = ", ".join(f"`{each}`" for each in self.setup), ", ".join(self.quiet)
+        message = f"pods have the software of their image, not of Slurm's nodes: bayplan leaves out {software}"
         for spot in list(self.setup.values())[:1]:
-            shown = ", ".join(f"`{each}`" for each in self.setup)
-            message = f"pods have the software of their image, not of Slurm's nodes: bayplan leaves out {shown}"
-            self.findings.warning(
-                "W612", spot, message, "put the software into the image, or set its variables with `export`"
-            )
-        for spot in list(self.quiet.values())[:1]:
-            shown = ", ".join(self.quiet)
-            message = f"bayplan leaves out commands that concern only Slurm's first node: {shown}"
-            self.findings.info("W613", spot, message, "check that no task needs them")
-        for spot in list(self.looks.values())[:1]:
-            message = f"bayplan leaves out steps that only inspect their nodes: {', '.join(self.looks)}"
-            self.findings.info("W613", spot, message, "no action needed: inspect a running pod with `kubectl exec`")
-        for spot in self.outputs[:1]:
-            message = "bayplan leaves out output files: pods print to their log"
-            self.findings.info("W613", spot, message, "no action needed: read the log with `kubectl logs`")
+            hint = "put the software into the image, or set its variables with `export`"
+            self.findings.warning("W612", spot, message, hint)
+        looks = "no action needed: inspect a running pod with `kubectl exec`"
+        logs = "no action needed: read the log with `kubectl logs`"
+        for spots, what, hint in (
+            (
+                [*self.quiet.values()],
+                f"commands that concern only Slurm's first node: {quiet}",
+                "check that no task needs them",
+            ),
+            ([*self.looks.values()], f"steps that only inspect their nodes: {', '.join(self.looks)}", looks),
+            (self.outputs, "output files: pods print to their log", logs),
+        ):
+            for spot in spots[:1]:
+                self.findings.info("W613", spot, f"bayplan leaves out {what}", hint)
         return BodyResult(tuple(self.steps), tuple(self.work), self.fates)
 
     # -- simple commands
@@ -303,8 +305,7 @@ class _Interpreter(Control):
             self.declare(words)
             self._export_functions(words)
         elif name in ("mapfile", "readarray", "read"):
-            read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
-            self.status = self.read(words, self.input_of(read) if read else self.input, own)
+            self.status = self.read(words, self.given_to(each), own)
         elif name in ("cd", "pushd", "popd"):
             self._move(name, words)
         elif name in ("exit", "return", "break", "continue"):
@@ -332,29 +333,21 @@ class _Interpreter(Control):
             return self._look(each, name)
         elif name in programs.SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
-        elif name in programs.CLIENTS:
-            return self.refuse_client(name, words, self.spot(each))
-        elif name in programs.LAUNCHERS or name in programs.QUIET & programs.ACTS.keys() & SHELL_ONLY:
-            message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
-            hint = "start the program with srun or mpirun"
-            if name in programs.QUIET:
-                message, hint = f"bayplan cannot translate `{shorten(self.raw(each))}`", "write out what it does"
-            self.findings.error("W611", self.spot(each), message, hint)
-            return REFUSED
+        elif name in programs.CLIENTS | programs.LAUNCHERS | SHELL_ONLY:
+            return self._refused(name, each, words)
         else:
             return self.first_node((each,), words, own)
         return OMITTED
 
-    def refuse_client(self, name: str, words: Sequence[Word], spot: Position) -> str:
-        """W611: a program of Slurm, which no pod has."""
-        scripts = [word.raw for word in words[1:] if not word.raw.startswith("-")]
-        hints = {
-            "scontrol": "remove it, import the script, and set `maxRestarts` of the gang if it requeues the job",
-            "sbcast": "remove it, and mount the file, or write it with `files` of the podSet",
-            "sbatch": f"remove it, and run `bayplan import {shorten(scripts[-1]) if scripts else 'SCRIPT'}`"
-            " with the script that it submits",
-        }
-        self.findings.error("W611", spot, f"{name} needs Slurm, which no pod has", hints.get(name, "remove it"))
+    def _refused(self, name: str, each: Statement, words: Sequence[Word]) -> str:
+        """W611: a program of Slurm, which no pod has, and what no pod can do for others."""
+        inner = next((word.raw for word in reversed(words[1:]) if not word.raw.startswith("-")), "SCRIPT")
+        message, hint = f"{name} needs Slurm, which no pod has", programs.HINTS.get(name, "write out what it does")
+        if name in programs.LAUNCHERS:
+            message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
+        elif name in SHELL_ONLY:
+            message = f"bayplan cannot translate `{shorten(self.raw(each))}`"
+        self.findings.error("W611", self.spot(each), message, hint.replace("SCRIPT", shorten(inner)))
         return REFUSED
 
     def _sets(self, name: str, words: Sequence[Word]) -> bool:
@@ -445,8 +438,7 @@ class _Interpreter(Control):
     def _print(self, each: Statement, words: Sequence[Word]) -> None:
         """A command inside a command substitution."""
         assert self.out is not None
-        read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
-        given = self.input_of(read) if read else self.input
+        given = self.given_to(each)
         if file_of(each):
             raise unknown(each.name)
         texts = self.fields(words)
@@ -557,10 +549,7 @@ class _Interpreter(Control):
         logs = all(redirect.operator in _LOGS for part in items for redirect in part.redirects)
         try:
             if not self.maybe and not self.in_background and not self.open and logs and len(items) == 1 and words:
-                self.files.clear()
-                texts = self.fields(words)
-                if self.files:
-                    raise unknown(next(iter(self.files)))
+                texts = self.without_files(words)
                 self.report_random(spot)
                 env = {
                     **self.env(),

@@ -152,10 +152,21 @@ class Builtins(Expander):
             following += len(added)
             if len(entries) > expansion.MOST:
                 raise unknown(f"the {len(entries):,} entries of {name}")
-        if self.files:
-            raise unknown(next(iter(self.files)), "write the names of the files into the script")
+        self.refuse_files()
         self.report_random(self.place)
         self.values[name] = entries
+
+    def refuse_files(self) -> None:
+        """UnknownError if the shell replaces a pattern of the last words by names of files."""
+        if self.files:
+            raise unknown(next(iter(self.files)), "write the names of the files into the script")
+
+    def without_files(self, words: Sequence[Word]) -> list[str]:
+        """The words that words expand to, of which none may be a pattern of names of files."""
+        self.files.clear()
+        texts = self.fields(words)
+        self.refuse_files()
+        return texts
 
     maps: frozenset[str] = frozenset()
 

@@ -177,8 +177,10 @@ class Control(Builtins):
             hint = "remove it, import the script, and set `maxRestarts`, or `restartGangOnExitCodes` of the podSet"
             self.findings.error("W610", spot, "the script restarts the job if a step fails", hint)
         elif again:
-            hint = "remove it: a failed step ends the job"
-            self.findings.error("W610", spot, f"{sorted(again)[0]} runs only if a step fails", hint)
+            message, hint = f"{sorted(again)[0]} runs only if a step fails", "remove it: a failed step ends the job"
+            if again & {*MPI, "srun"}:
+                message, hint = "a step runs only if another one fails", hint.replace("it", "the second step", 1)
+            self.findings.error("W610", spot, message, hint)
         for name in sorted(names - QUIET - {"exit", "return", "break", "continue"} - {*self.functions}):
             self.quiet.setdefault(name, spot)
 
@@ -367,25 +369,27 @@ class Control(Builtins):
             else:
                 self.becomes(each.inner, self.writes((each,)))
                 return
-        given = self.input
-        if read := next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None):
-            self.input = self.input_of(read)
+        given, self.input = self.input, self.given_to(each)
         try:
             self._opened(each)
         finally:
             self.input = given
 
-    def input_of(self, redirect: shell.Redirect) -> str | None:
-        """The input of a command."""
+    def given_to(self, each: Statement) -> str | None:
+        """The input of a command: of its first redirection, or of the block around it. None: unknown."""
+        read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
         try:
-            if redirect.operator == "<<":
-                return redirect.here if redirect.plain else self.text(shell.inside(redirect.here))
-            if redirect.operator == "<<<" and redirect.word:
-                return self.text(redirect.word) + "\n"
-            if redirect.operator == "<" and redirect.word and redirect.word.pieces[0].kind == shell.PROCESS:
-                return self.capture(redirect.word.pieces[0].text)
+            match read:
+                case None:
+                    return self.input
+                case ("<<", _, here, is_plain):
+                    return here if is_plain else self.text(shell.inside(here))
+                case ("<<<", Word() as word, _, _):
+                    return self.text(word) + "\n"
+                case ("<", Word() as word, _, _) if word.pieces[0].kind == shell.PROCESS:
+                    return self.capture(word.pieces[0].text)
         except UnknownError:
-            return None
+            pass
         return None
 
     def _opened(self, each: Statement) -> None:
@@ -540,16 +544,9 @@ class Control(Builtins):
                 self.findings.error("W610", spot, message, "run it always, or never")
         self.status = None
 
-    def _items(self, each: Statement) -> list[str]:
-        self.files.clear()
-        items = self.fields(each.words[1:])
-        if self.files:
-            raise unknown(next(iter(self.files)), "write the names of the files into the script")
-        return items
-
     def _for(self, each: Statement) -> None:
         try:
-            items = self._items(each)
+            items = self.without_files(each.words[1:])
         except UnknownError as problem:
             self.values[each.words[0].raw] = problem.value
             self._unclear(each, each.clauses[0].body, problem.value)

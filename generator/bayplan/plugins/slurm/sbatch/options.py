@@ -43,16 +43,7 @@ DIRECTIVES: Mapping[str, Option] = _table("sbatch")
 STEPS: Mapping[str, Option] = _table("srun")
 
 
-ALIASES: Mapping[str, str] = {
-    "workdir": "chdir",
-    "share": "oversubscribe",
-    "jobname": "job-name",
-    "pack-group": "het-group",
-    "tasks-per-node": "ntasks-per-node",
-    "ntasks-per-tres": "ntasks-per-gpu",
-    "cluster": "clusters",
-    "cpu_bind": "cpu-bind",
-}
+ALIASES: Mapping[str, str] = {name: option.short for name, option in _table("alias").items() if option.takes == "alias"}
 """Other names of options, and those of older versions (Slurm 26.11, src/common/slurm_opt.c)."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.plugin import lifted, quote
 from bayplan.plugin import non_empty as without_empty
+from bayplan.plugin import text_beside as table
 from bayplan.plugins.slurm.sbatch import shell
 from bayplan.plugins.slurm.sbatch.body import EXPORTS, Step
 from bayplan.plugins.slurm.sbatch.expansion import JOB, MARK, NODE, NODES, RANK, STATUS, TIME
@@ -172,28 +174,11 @@ def escaped(text: str) -> str:
     return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
-TASK = {
-    "SLURM_PROCID": "$NODE_RANK",
-    "SLURM_NODEID": "$NODE_RANK",
-    "SLURM_LOCALID": "0",
-    "SLURM_NTASKS": "$NNODES",
-    "SLURM_NPROCS": "$NNODES",
-    "SLURM_NNODES": "$NNODES",
-    "SLURM_JOB_NUM_NODES": "$NNODES",
-    "SLURM_STEP_NUM_TASKS": "$NNODES",
-    "SLURM_STEP_NUM_NODES": "$NNODES",
-    "SLURM_NTASKS_PER_NODE": "1",
-    "SLURM_TASKS_PER_NODE": "1",
-}
+_VARIABLES = tuple(csv.DictReader(table("plugins", "slurm", "sbatch", "task_variables.csv").splitlines()))
+TASK = {row["name"]: row["task"] for row in _VARIABLES}
 """Slurm variables of a task, as variables of a pod: each pod is a node with one task."""
 
-MPI_TASK = {
-    **TASK,
-    "SLURM_PROCID": "$OMPI_COMM_WORLD_RANK",
-    "SLURM_LOCALID": "$OMPI_COMM_WORLD_LOCAL_RANK",
-    **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_STEP_NUM_TASKS"), "$OMPI_COMM_WORLD_SIZE"),
-    **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), "$OMPI_COMM_WORLD_LOCAL_SIZE"),
-}
+MPI_TASK = {row["name"]: row["rank"] or row["task"] for row in _VARIABLES}
 """The same of a task that mpirun starts."""
 
 COMMON_TASK_VARIABLES = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
@@ -240,13 +225,6 @@ OWN = ("NODE_RANK", "NNODES")
 """Variables of a pod from which it computes those of Slurm."""
 
 
-class Command(NamedTuple):
-    """The words of a container, and the variables that they set, because the pod has others of these names."""
-
-    words: list[str]
-    moved: Mapping[str, str] = {}
-
-
 def known_variables(job: Mapping[str, str], shape: Shape) -> dict[str, str]:
     """Slurm's variables of a task that are the same in all pods, as words of a shell. `job`: those of the job."""
     amounts = {"SLURM_CPUS_PER_TASK": shape.cpus, "SLURM_GPUS_ON_NODE": shape.gpus, "SLURM_CPUS_ON_NODE": shape.cpus}
@@ -256,8 +234,9 @@ def known_variables(job: Mapping[str, str], shape: Shape) -> dict[str, str]:
 
 def command(
     step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, job: Mapping[str, str], findings: Findings
-) -> Command:
-    """The command of every pod, after the shell lines that it needs. W616, W623: variables without a value.
+) -> tuple[list[str], Mapping[str, str]]:
+    """The words of every pod, after the shell lines that it needs, and the variables that the lines set, because a pod
+    has others of these names. W616, W623: variables without a value.
 
     `ranked`: each pod gets its rank among the `tasks` of the step. `slots`: mpirun starts that many ranks in each pod.
     """
@@ -266,7 +245,7 @@ def command(
         findings.error("W623", step.spot, message, "make the steps separate jobs")
     if step.launch and step.launch.words:
         _report_variables(_SLURM_VARIABLES.findall(" ".join(step.command)), {}, step, findings)
-        return Command(list(step.command))
+        return list(step.command), {}
     places = MPI_TASK if step.launch else TASK
     values = {**known_variables(job, shape), **places}
     words = list(step.command)
@@ -276,7 +255,7 @@ def command(
     if not ranked and (lost := [name for name in used if name in places]):
         message = f"the task reads ${lost[0]}, but only the pods with GPUs of this gang have ranks"
         findings.error("W623", step.spot, message, "make the steps separate jobs")
-        return Command(words)
+        return words, {}
     if at is None and not launches(step.command) and tasks * max(slots, 1) > 1 and ranked:
         used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
@@ -287,9 +266,9 @@ def command(
     moved = {name: step.env[name] for name in OWN if used and name in step.env}
     exports += [f"export {name}={quote(value)}" for name, value in moved.items()]
     if not step.launch:
-        return Command(_after([*step.before, *exports], words, at), moved)
+        return _after([*step.before, *exports], words, at), moved
     ranks = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
-    return Command(["mpirun", "-np", str(shape.tasks * slots), *ranks, *_after(exports, words, at)], moved)
+    return ["mpirun", "-np", str(shape.tasks * slots), *ranks, *_after(exports, words, at)], moved
 
 
 def _report_variables(

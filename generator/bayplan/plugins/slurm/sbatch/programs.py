@@ -49,6 +49,10 @@ ACTS: Mapping[str, re.Pattern[str]] = {row["commands"]: re.compile(row["acts"]) 
 """Quiet commands -> the arguments with which they change something, or start another program."""
 
 
+HINTS = {name: row["hint"] for row in _ROWS if row["hint"] for name in row["commands"].split()}
+"""Commands that no pod can run -> what to do instead."""
+
+
 def only_prints(name: str, arguments: str) -> bool:
     """Whether a command prints, inspects or waits, and changes nothing with these arguments."""
     return name in QUIET and not (name in ACTS and ACTS[name].search(arguments))

@@ -63,19 +63,18 @@ def steps_of(script: Script, index: int | None, numbers: Sequence[int], findings
             hint = "run it before the job, or mount a volume for the files that it leaves to the steps"
             findings.warning("W637", each.spot, message, hint)
             steps.append(each.step)
-        elif each.file:
-            shown = each.shown or "this command"
-            message = f"{shown} writes {each.file} on the first node for tasks to read, but no pod runs it"
+            continue
+        what, hint = (
+            "runs only on the first node, next to the steps, and",
+            "make it a step with `srun -N 1 -n 1`, move it",
+        )
+        hint += " into the task's command, or run it before the job"
+        if each.file:
+            what = f"writes {each.file} on the first node for tasks to read, but"
             hint = (
                 "use `files` of the podSet or the task's command instead; if no task reads the file, remove the command"
             )
-            findings.error("W611", each.spot, message, hint)
-        else:
-            message = (
-                f"{each.shown or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
-            )
-            hint = "make it a step with `srun -N 1 -n 1`, move it into the task's command, or run it before the job"
-            findings.error("W611", each.spot, message, hint)
+        findings.error("W611", each.spot, f"{each.shown or 'this command'} {what} no pod runs it", hint)
     batches: dict[int, list[Step]] = {}
     for step in sorted(steps, key=lambda each: each.batch):
         text = "\n".join(step.command)

@@ -155,7 +155,7 @@ def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
 
 
 def no_topology(nodes: str = "") -> Diagnostic:
-    """A921: there is no topology file. `nodes`: a list of nodes that stands where a workflow belongs."""
+    """A921: there is no topology file. `nodes`: a list of nodes in the place of a workflow."""
     if nodes:
         hint = f"make a topology of it: `bayplan topology import {operand(nodes)} -o topology.yaml`"
         return error(

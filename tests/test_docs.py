@@ -42,7 +42,8 @@ SLOW = "find-the-cause-of-a-field.md"
 @pytest.mark.parametrize("page", [p for p in pages() if examples(p) and (LONG or p.name != SLOW)], ids=page_id)
 def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     needed = programs(page.read_text(encoding="utf-8"))
-    env = prepare(tmp_path, {name: found(program) or tool(program) for name, program in needed.items()})
+    links = {name: found(program) or tool(program) for name, program in needed.items()}
+    env = prepare(tmp_path, links, repository=page.parent.name != "tutorials")
     for step in examples(page):
         actual = run(step, tmp_path, env)
         assert matches(step.expected, actual), f"{page}:{step.start}: $ {step.command}\n" + "\n".join(actual)

@@ -23,6 +23,12 @@ class Message(NamedTuple):
 
 
 ELSEWHERE: dict[tuple[str, str], str] = {
+    ("A920", "the manifests come after the workflow"): "test_first_hour.py::test_the_manifests_come_after_the_workflow",
+    ("A921", '"{}" is a list of nodes, not a topology file'): "test_first_hour.py::test_a_list_of_nodes_is_no_workflow",
+    (
+        "O820",
+        "this report is of another folder; post-render has not reported anything here since",
+    ): "test_first_hour.py::test_a_report_of_another_folder_says_so",
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",

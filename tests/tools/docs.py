@@ -101,13 +101,14 @@ def found(program: str) -> str | None:
     return shutil.which(program) or shutil.which(program, path=Path(sys.executable).parent)
 
 
-def prepare(folder: Path, links: Mapping[str, str] = {}) -> dict[str, str]:
+def prepare(folder: Path, links: Mapping[str, str] = {}, repository: bool = True) -> dict[str, str]:
     """Fill a folder with the examples and return an environment whose `bayplan` is this checkout's.
 
-    `links`: commands that it must have, and the path of each.
+    `links`: commands that it must have, and the path of each; `repository`: whether it looks like a git repository.
     """
     shutil.copytree(EXAMPLES, folder / "work" / "examples")
-    (folder / "work" / ".git").mkdir()
+    if repository:
+        (folder / "work" / ".git").mkdir()
     commands = folder / "bin"
     commands.mkdir()
     for name, arguments in {

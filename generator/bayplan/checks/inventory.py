@@ -249,7 +249,7 @@ def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T404, T410, T449, T617."""
     for fabric in topology.fabrics.values():
         if lacking := unknown(fabric):
-            message = f'fabric "{fabric.name}" does not say which RDMA devices NCCL shall use'
+            message = f'fabric "{fabric.name}" does not name the RDMA devices that NCCL must use'
             yield info("T617", ("topology", "spec", "fabrics", fabric.name), message, hint=f"add {lacking}")
     for index, pool in enumerate(topology.pools):
         yield from _isolated_domains(pool, (*POOLS, index, "levels"))

@@ -9,6 +9,7 @@ from typing import Any
 from bayplan import plugins
 from bayplan.cli import files, inputs, options, output
 from bayplan.cli.compiling import compile_all, join
+from bayplan.cli.existing import has_objects
 from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
@@ -30,6 +31,9 @@ def run(args: Arguments) -> int:
     twice = files.stdin_twice(args.words)
     if twice:
         return finish(args, [Batch(twice)])
+    if has_objects(args.words[0]) and not any(map(has_objects, args.words[1:])):
+        message, hint = "the manifests come after the workflow", f"write `bayplan diff {args.words[1]} {args.words[0]}`"
+        return finish(args, [Batch((error("A920", ("argument", "WORKFLOW"), message, hint=hint),))])
     workflow = args._replace(words=args.words[:1])
     read, manifests = inputs.read_all(workflow), load_manifests(args.words[1:])
     compiled, batches = compile_all(workflow, read)

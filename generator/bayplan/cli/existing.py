@@ -35,12 +35,12 @@ USELESS = ("gang", "queue", "priority", "workload", "set", "set-string", "image"
 def split(args: Arguments) -> tuple[Arguments, tuple[str, ...]]:
     """The command line without its manifests, and these: folders, files of objects, or all with --from manifests."""
     chosen = args.value("from") == FORMAT
-    words = tuple(word for word in args.words if chosen or _has_objects(word))
+    words = tuple(word for word in args.words if chosen or has_objects(word))
     rest = {key: values for key, values in args.options.items() if not (chosen and key == "from")}
     return args._replace(words=tuple(word for word in args.words if word not in words), options=rest), words
 
 
-def _has_objects(word: str) -> bool:
+def has_objects(word: str) -> bool:
     """Whether a file begins as Kubernetes objects do that are not bayplan's, or is a folder."""
     if word == "-":
         return False
@@ -52,6 +52,12 @@ def _has_objects(word: str) -> bool:
     raw = _beginning(word)
     others = any(each.startswith(OTHERS) for each in API_VERSION.findall(raw))
     return _begins_as_object(raw) and not (others or workflows.text_format(raw))
+
+
+def node_list(words: Sequence[str]) -> str:
+    """The first file that is a list of nodes; empty if there is none."""
+    named = (word for word in words if {b"Node", b"NodeList"} & set(KIND.findall(_beginning(word))))
+    return next(named, "")
 
 
 def _beginning(path: str) -> bytes:
@@ -120,7 +126,7 @@ Planned = tuple[Inputs, list[CompiledWorkflow], list[Batch]]
 
 def planned(args: Arguments, words: Sequence[str], read: Inputs) -> Planned:
     """The workloads of the manifests of a command line, which have no documents of their own, and their diagnostics."""
-    missing = [Batch((inputs.no_topology(),))] if inputs.without_topology(args) else []
+    missing = [Batch((inputs.no_topology(node_list(words)),))] if inputs.without_topology(args) else []
     loaded = load_manifests(words, _is_other_workflow)
     return planned_of(args, loaded, args.words, read, topology_check(args), missing)
 

@@ -114,7 +114,13 @@ def _found(words: tuple[str, ...], native: bool) -> list[Field]:
         if field.path[-1] == words[-1] and all(word in rest for word in words):  # all occur, in order
             ends.append(field)
     exact = [field for field in ends if field.path[-len(words) :] == words]
-    return sorted(exact or ends, key=lambda field: len(field.path))
+    begun = [each for each in _fields_of(native) if _begins(each.path, words)] if not exact else []
+    return [*begun, *sorted(exact or ends, key=lambda field: len(field.path))]
+
+
+def _begins(path: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether `workflow.priority` is the beginning of a field of the spec, such as priorityClassName."""
+    return len(path) == 3 and len(words) == 2 and path[0] == words[0] and path[2].startswith(words[1])
 
 
 def explain(query: str) -> str | None:

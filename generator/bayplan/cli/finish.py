@@ -75,7 +75,7 @@ VISIBLE = ("F690", "P568")
 """Infos that say that a job may not start: the text shows them without -v."""
 
 ASSUMED = "A913"
-"""Infos of which a text without -v has one line: the versions that bayplan assumes."""
+"""Infos of which a report without -v has one line: the versions that bayplan assumes."""
 
 
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The workflow of `bayplan init`: what its options ask for, or the richest one that the cluster and scheduler allow."""
+"""The workflow of `bayplan init`: what its options request, or the richest one that the cluster and scheduler allow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 1_000_000
 
 
 class Job(NamedTuple):
-    """What the options ask for. 0 and "" are not set."""
+    """What the options request. 0 and "" are not set."""
 
     command: tuple[str, ...] = ()
     image: str = ""
@@ -47,7 +47,7 @@ class Job(NamedTuple):
 
 
 def job_of(args: Arguments) -> tuple[Job, list[Diagnostic]]:
-    """The job of a command line, and A920 for what is wrong with it. bayplan asks for the image on a terminal."""
+    """The job of a command line, and A920 for what is wrong with it. On a terminal, the user can type the image."""
     wrong: list[Diagnostic] = []
 
     def number(key: str) -> int:
@@ -169,7 +169,7 @@ def _fill(rooms: Mapping[tuple[str, ...], int], above: int) -> Iterator[tuple[in
 def fitting(topology: str, scheduler: str, job: Job, batches: list[Batch]) -> str:
     """The text of the job's workflow. Without a job, the richest one that the scheduler supports.
 
-    Of several, the first without errors and warnings; otherwise the one with the fewest, and they are reported.
+    It is the first without errors and warnings; otherwise the one with the fewest, and they are reported.
     """
     (document,) = read("topology.yaml", topology.encode(), "topology").value or ()
     judged = pipeline.check_topology(document)

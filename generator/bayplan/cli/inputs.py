@@ -12,6 +12,7 @@ from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean
 from bayplan.formats import documents
+from bayplan.kube.shell import operand
 from bayplan.model.formats import Context, Source
 from bayplan.model.plan import Occupied
 from bayplan.model.topology import ClusterTopology
@@ -181,8 +182,13 @@ def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
     ]
 
 
-def no_topology() -> Diagnostic:
-    """A921: there is no topology file."""
+def no_topology(nodes: str = "") -> Diagnostic:
+    """A921: there is no topology file. `nodes`: a list of nodes in the place of a workflow."""
+    if nodes:
+        hint = f"make a topology of it: `bayplan topology import {operand(nodes)} -o topology.yaml`"
+        return error(
+            "A921", ("argument", "--topology"), f'"{nodes}" is a list of nodes, not a topology file', hint=hint
+        )
     hint = "pass -t FILE, or write `spec: {topology: FILE}` into bayplan.yaml; `bayplan init` writes a topology file"
     return error("A921", ("argument", "--topology"), "this command needs a cluster topology file", hint=hint)
 

@@ -52,7 +52,7 @@ def run(args: Arguments) -> int:
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     tee = getattr(sys.stderr, "buffer", None)
     if isinstance(tee, Tee):
-        tee.release = args.value("release") or _release(raw.value or b"")
+        tee.named = ("release", args.value("release")) if args.has("release") else _named(raw.value or b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
     if path is None or raw.value is None or wrong:
         return finish(args, batches)
@@ -87,19 +87,19 @@ def _stream() -> Outcome[bytes]:
     )
 
 
-RELEASE = (
-    rb"app\.kubernetes\.io/instance[\"']?: *[\"']?([A-Za-z0-9][-\w.]*)",
-    rb"(?:# Source|postrenderer\.helm\.sh/postrender-filename[\"']?): *[\"']?([A-Za-z0-9][-\w.]*)/",
-)
+NAMED = {
+    "release": rb"app\.kubernetes\.io/instance[\"']?: *[\"']?([A-Za-z0-9][-\w.]*)",
+    "chart": rb"(?:# Source|postrenderer\.helm\.sh/postrender-filename[\"']?): *[\"']?([A-Za-z0-9][-\w.]*)/",
+}
 """Where manifests have the name of their release, by the label that charts set; and that of their chart."""
 
 
-def _release(raw: bytes) -> str:
+def _named(raw: bytes) -> tuple[str, str]:
     """The name of the release, which Helm does not pass to post-renderers; without the label, that of the chart."""
     import re
 
-    found = (re.search(pattern, raw) for pattern in RELEASE)
-    return next((match[1].decode() for match in found if match), "")
+    found = ((what, re.search(pattern, raw)) for what, pattern in NAMED.items())
+    return next(((what, match[1].decode()) for what, match in found if match), ("", ""))
 
 
 def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
@@ -185,11 +185,11 @@ PLUGIN = "HELM_PLUGIN_NAME"
 
 
 class Tee(io.RawIOBase):
-    """Standard error that keeps a copy of its bytes. `release`: the release or chart of the manifests."""
+    """Standard error that keeps a copy of its bytes. `named`: what the manifests are of, and its name."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self.stream = stream
-        self.release = ""
+        self.named = ("", "")
         self.written = bytearray()
 
     def writable(self) -> bool:
@@ -218,9 +218,9 @@ def keep_stderr(argv: Sequence[str], run: Callable[[], int]) -> int:
     finally:
         sys.stderr = real
     if tee.written:
-        _keep(tee.written.decode(), argv, code, tee.release)
+        _keep(tee.written.decode(), argv, code, tee.named)
     elif code == 0:
-        _replace(argv, tee.release)
+        _replace(argv, tee.named)
     return code
 
 
@@ -231,25 +231,25 @@ def path(release: str = "") -> str:
     return os.path.join(home, "bayplan", name)
 
 
-def _keep(text: str, argv: Sequence[str], code: int, release: str) -> None:
+def _keep(text: str, argv: Sequence[str], code: int, named: tuple[str, str]) -> None:
     """Writes the report to the files and, if Helm hides standard error, to the terminal. It ignores errors of both."""
     import re
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    for where in dict.fromkeys((path(), path(release))):
-        _write(where, f"{_run(argv, release)}{code}{_time()}:\n{plain}")
+    for where in dict.fromkeys((path(), path(named[1]))):
+        _write(where, f"{_run(argv, named)}{code}{_time()}:\n{plain}")
     if PLUGIN in os.environ:
         with suppress(OSError), open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
             terminal.write(plain)
 
 
-def _replace(argv: Sequence[str], release: str) -> None:
+def _replace(argv: Sequence[str], named: tuple[str, str]) -> None:
     """Replaces earlier reports of the release, or of the same command without a release."""
-    own = f', release "{release}",' if release else _run(argv, release)
-    for where in dict.fromkeys((path(), path(release))):
+    own = _title(named) or _run(argv, named)
+    for where in dict.fromkeys((path(), path(named[1]))):
         with suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
             if own in file.readline():
-                _write(where, f"{_run(argv, release)}0{_time()}:\nno findings\n")
+                _write(where, f"{_run(argv, named)}0{_time()}:\nno findings\n")
 
 
 def _write(where: str, text: str) -> None:
@@ -260,15 +260,18 @@ def _write(where: str, text: str) -> None:
         output_folder.replace(where, [text.encode("utf-8", "replace").decode()])
 
 
-def _run(argv: Sequence[str], release: str) -> str:
+def _title(named: tuple[str, str]) -> str:
+    return f', {named[0]} "{named[1]}",' if named[1] else ""
+
+
+def _run(argv: Sequence[str], named: tuple[str, str]) -> str:
     """The beginning of a report, up to the exit code."""
     from shlex import join
 
     from bayplan.report.findings import escape
 
-    named = f', release "{release}",' if release else ""
     folder = files.current_folder() or "a deleted folder"
-    return escape(f"`bayplan {join(argv)}` in {folder}{named} ended with exit code ")
+    return escape(f"`bayplan {join(argv)}` in {folder}{_title(named)} ended with exit code ")
 
 
 def _time() -> str:
@@ -279,6 +282,8 @@ def _time() -> str:
 
 def last_error(args: Arguments) -> int:
     """`bayplan helm last-error`: prints the kept report, of all releases or of one."""
+    from bayplan.report.findings import escape
+
     release = args.words[0] if args.words else ""
     try:
         with open(path(release), encoding="utf-8", errors="replace") as file:
@@ -286,4 +291,8 @@ def last_error(args: Arguments) -> int:
     except OSError:
         where = f' for "{release}"' if release else ""
         return finish(args, [Batch((warning("O820", (), f"post-render has not reported anything{where} yet"),))])
-    return finish(args, [], lambda: output.write([text]))
+    folder, batches = files.current_folder() or "a deleted folder", list[Batch]()
+    if not release and f"` in {escape(folder)}" not in text.partition("\n")[0]:
+        message = "this report is of another folder; post-render has not reported anything here since"
+        batches.append(Batch((warning("O820", (), message, hint="name a release: `bayplan helm last-error NAME`"),)))
+    return finish(args, batches, lambda: output.write([text]))

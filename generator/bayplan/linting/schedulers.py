@@ -11,6 +11,7 @@ from bayplan.kube.objects import kind, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, grouped
 from bayplan.model.manifest import Object
+from bayplan.model.topology import ClusterTopology
 from bayplan.workflows.requests import first_annotation
 
 DEFAULT = "default-scheduler"
@@ -34,10 +35,15 @@ def scheduler_of(template: PodTemplate) -> str:
     return own or text(template.object.data, "spec", "schedulerName") or DEFAULT
 
 
+def known_names(topology: ClusterTopology) -> tuple[str, ...]:
+    """The names of schedulers in their charts, and those that the topology declares."""
+    declared = {str(each.get("schedulerName", "")) for each in topology.schedulers.values()}
+    return tuple(dict.fromkeys((*NAMES, *sorted(declared - {""}))))
+
+
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M705: if no scheduler has the name, the pods stay pending without an event."""
-    declared = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
-    known = dict.fromkeys((*NAMES, *sorted(declared - {""})))
+    known = known_names(context.topology)
     for template in context.templates:
         name = text(template.spec, "schedulerName")
         if name and name not in known:

@@ -14,8 +14,9 @@ from bayplan.kube.templates import PodTemplate, containers
 from bayplan.kube.variables import broken_variables
 from bayplan.linting.claims import allowed_pools
 from bayplan.linting.objects import LintContext, grouped
-from bayplan.linting.schedulers import DEFAULT, scheduler_of
+from bayplan.linting.schedulers import DEFAULT, known_names, scheduler_of
 from bayplan.model.manifest import Object
+from bayplan.model.topology import ClusterTopology
 
 if TYPE_CHECKING:
     from bayplan.accelerators.hami_rules import HamiPod
@@ -35,7 +36,7 @@ def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
         yield from _long_names(one)
         yield from _unnamed_rules(one)
     for template in context.templates:
-        yield from _exclusive(template)
+        yield from _exclusive(template, context.topology)
 
 
 def _long_names(one: Object) -> Iterator[Diagnostic]:
@@ -68,11 +69,10 @@ def _unnamed_rules(one: Object) -> Iterator[Diagnostic]:
             yield info("M711", route, message, hint=hint)
 
 
-def _exclusive(template: PodTemplate) -> Iterator[Diagnostic]:
+def _exclusive(template: PodTemplate, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M710: an affinity for schedulers without levels, on pods of a scheduler that places them by levels."""
     for route, label in exclusive(template):
-        other = _other_scheduler(template)
-        if other:
+        if other := _other_scheduler(template, topology):
             message = f'the annotation gives each Job its own "{label}", but {other} places the same pods by levels'
             hint = "remove the annotation, or give the pods to the default scheduler"
             yield error("M710", route, message, hint=hint)
@@ -87,10 +87,11 @@ def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
             yield (*template.object.route, *path, "metadata", "annotations", key), label
 
 
-def _other_scheduler(template: PodTemplate) -> str:
-    """The other scheduler that places the pods; empty without one. Kueue has its own rules."""
+def _other_scheduler(template: PodTemplate, topology: ClusterTopology) -> str:
+    """The scheduler that places the pods by levels; empty for the default one, for Kueue, which has its own rules, and
+    for one that bayplan does not know."""
     scheduler = scheduler_of(template)
-    return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'
+    return f'the scheduler "{scheduler}"' if scheduler != DEFAULT and scheduler in known_names(topology) else ""
 
 
 # Node labels that pods require, compared with the labels of the topology's nodes.

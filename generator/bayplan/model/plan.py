@@ -211,8 +211,11 @@ def gang_queue(plan: Plan, gang: GangPlan) -> str:
 
 
 def queue_route(plan: Plan, gang: GangPlan) -> Route:
-    """The place that sets the queue of a gang; empty if the topology does, or nothing."""
-    return (*gang.route, "queue") if gang.gang.queue else ("workflow", "spec", "queue") if plan.workflow.queue else ()
+    """The place that sets the queue of a gang; empty if nothing does."""
+    if gang.gang.queue:
+        return (*gang.route, "queue")
+    default: Route = ("topology", "spec", "defaults", "queue") if plan.topology.defaults.get("queue") else ()
+    return ("workflow", "spec", "queue") if plan.workflow.queue else default
 
 
 def plan_queues(plan: Plan) -> Mapping[str, GangPlan]:

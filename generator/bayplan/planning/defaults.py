@@ -66,7 +66,7 @@ def _accelerated(node: Gang | Group) -> int:
 
 
 def _choice(spec: PodSet, pool: Pool | None, topology: ClusterTopology, alone: bool) -> Choice:
-    """What the podSet asks for; otherwise the only fabric of its pool, if its pods need one and can have it."""
+    """What the podSet requests; otherwise the only fabric of its pool, if its pods need one and can have it."""
     if spec.fabric:
         return Choice(None if _declines(spec, topology) else spec.fabric)
     if alone or pool is None or not (spec.accelerator and spec.accelerator.whole) or by_hand(spec, pool):

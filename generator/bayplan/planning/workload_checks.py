@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 NODES = r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])"
 PROCESSES = r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])"
 DYNAMIC = r"--rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)"
+ENDPOINT = r"--rdzv[-_]endpoint[=\s]"
 STARTERS = ("torchrun", "torch.distributed.run")
 MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR")
 ITSELF = ("localhost", "127.0.0.1", "::1")
@@ -68,10 +69,13 @@ def torchrun(spec: PodSet) -> str:
 
 
 def elastic(spec: PodSet, least: int) -> bool:
-    """Whether torchrun finds its peers by itself and may start with that few nodes."""
+    """Whether torchrun finds its peers by itself and may start with that few nodes.
+
+    Without an endpoint each pod waits for the others at its own localhost (PyTorch 2.9, torch/distributed/run.py).
+    """
     text = torchrun(spec)
-    nodes = re.search(NODES, text)
-    return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
+    nodes, met = re.search(NODES, text), "PET_RDZV_ENDPOINT" in spec.env or re.search(ENDPOINT, text)
+    return bool(nodes and nodes[1] and int(nodes[1]) <= least and met and re.search(DYNAMIC, text))
 
 
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
@@ -91,8 +95,9 @@ def _nodes(pods: Pods) -> Iterator[Diagnostic]:
 def _processes(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     match = re.search(PROCESSES, torchrun(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
-    if match and cards and int(match[1]) > cards:
+    if match and cards and int(match[1]) != cards:
         message = f"torchrun starts {match[1]} processes on each node, but a pod has {count(cards, 'GPU')}"
+        message += ", so some of them stay idle" if int(match[1]) < cards else ""
         pool = topology.pool(pods.pool)
         more = f", or request {match[1]} GPUs" if pool and pool.node.accelerators >= int(match[1]) else ""
         hint = f"set --nproc-per-node={cards}{more}"
@@ -381,7 +386,7 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
             message = f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but its program expects all:'
             message += f" NNODES is {ranked}, rank 0 may be a pod that waits, and success needs all pods"
-            command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
+            command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d --rdzv-endpoint=$(MASTER_ADDR):29400"
             hint = f"let the program find its peers by itself ({command}), or remove `minReplicas`"
             yield warning("P522", (*gang.route, "name"), message, hint=hint)
 

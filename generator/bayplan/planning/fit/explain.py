@@ -27,9 +27,11 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.pods is not None:
         return _one_pod(plan, why.pods)
     message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
-    hint = _or(tuple(_described(change) for change in why.changes[:3]))
+    bound = why.channels or any(lack.binding == CHANNEL for lack in why.lacks)  # fewer pods would still share nodes
+    hint = _or(tuple(_described(each) for each in why.changes[:3] if not bound or each.what == "level"))
+    hint = hint or (_WHOLE_NODE if bound else "")
     if why.channels:
-        return error("P506", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
+        return error("P506", why.place, f"{message}: {_CHANNEL}", hint=hint, notes=_notes(why))
     if why.policy:
         message, hint = f"{message}; it would fit on nodes that are reserved as spares", _or((SPARE_NODE, hint))
         return error("P555", why.place, message, hint=hint, notes=_notes(why))
@@ -119,10 +121,13 @@ MOST_WORKLOADS = 2
 
 def _row(near: Near) -> str:
     lost = [f"{number} {reason}" for reason, number in near.unusable.items()]
-    for name, number in [*near.taken.items()][:MOST_WORKLOADS]:
-        lost.append(f"{number} taken by {name}")
-    if others := [*near.taken.values()][MOST_WORKLOADS:]:
-        lost.append(f"{sum(others)} taken by {count(len(others), 'other workload')}")
+    if near.taken:
+        names = [*near.taken]
+        names[MOST_WORKLOADS:] = (
+            [count(len(names) - MOST_WORKLOADS, "other workload")] if len(names) > MOST_WORKLOADS else []
+        )
+        by = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        lost.append(f"{sum(near.taken.values())} taken by {by}")
     if near.partly:
         lost.append(f"{near.partly} partly taken")
     if near.kept_back:

@@ -350,6 +350,8 @@ def _whole_node(part: Part, pool: Pool | None, findings: Findings) -> bool:
     shape = part.shape
     fills = pool is not None and 0 < pool.node.accelerators == shape.gpus * shape.per_node
     if shape.all_memory and not shape.exclusive:
+        if fills and shape.per_node == 1:  # no other job with GPUs could use the memory
+            return True
         message = "bayplan drops --mem=0: without --exclusive a pod cannot get all memory of a node"
         findings.warning("W604", part.step.spot, message, "add --exclusive, or write the amount")
     if not shape.exclusive:

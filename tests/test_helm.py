@@ -271,4 +271,7 @@ def test_a_chart_that_kueue_suspends_is_refused_or_migrated_and_says_so(charts: 
     (placed,) = [each for each in objects(done.stdout) if key(each) == ("Job", "r")]
     assert "suspend" not in placed["spec"]
     assert "kueue" not in str(placed)
-    assert 'info[A950]: bayplan removes what gives Job "r" to Kueue, in 2 places' in charts.bayplan("helm", "last-error").stdout
+    assert (
+        'info[A950]: bayplan removes what gives Job "r" to Kueue, in 2 places'
+        in charts.bayplan("helm", "last-error").stdout
+    )

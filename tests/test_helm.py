@@ -148,7 +148,7 @@ def test_an_error_stops_helm(charts: Charts) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     message = 'pool "gb200" has no level "rock"'
     assert (message in done.stderr) == (charts.version == "helm3")  # Helm 4 holds it back
-    for command in (["last-error"], ["helm", "last-error"], ["helm", "last-error", "chart"]):
+    for command in (["helm", "last-error"], ["helm", "last-error", "chart"]):
         kept = charts.bayplan(*command)
         assert kept.returncode == 0
         assert message in kept.stdout
@@ -203,7 +203,7 @@ def test_files_of_an_output_folder(charts: Charts) -> None:
         assert sorted(kinds) == ["ComputeDomain", "Job", "PodGroup"]
     else:  # its post-renderer gets nothing to see
         assert kinds == ["Job"]
-        assert "warning[A973]" in charts.bayplan("last-error").stdout
+        assert "warning[A973]" in charts.bayplan("helm", "last-error").stdout
 
 
 def test_a_plugin_is_for_helm_4(charts: Charts) -> None:
@@ -257,7 +257,7 @@ def test_a_chart_that_kueue_suspends_is_refused_or_migrated_and_says_so(charts: 
     suspended = job.replace("spec:\n", "spec:\n  suspend: true\n", 1)
     (charts.folder / "chart" / "templates" / "job.yaml").write_text(suspended, encoding="utf-8")
     assert charts.template().returncode == 1
-    kept = charts.bayplan("last-error").stdout
+    kept = charts.bayplan("helm", "last-error").stdout
     assert 'error[A950]: the label kueue.x-k8s.io/queue-name gives Job "r" to Kueue' in kept
     assert "so does the field `spec.suspend`" in kept
     (charts.folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
@@ -271,4 +271,7 @@ def test_a_chart_that_kueue_suspends_is_refused_or_migrated_and_says_so(charts: 
     (placed,) = [each for each in objects(done.stdout) if key(each) == ("Job", "r")]
     assert "suspend" not in placed["spec"]
     assert "kueue" not in str(placed)
-    assert 'info[A950]: bayplan removes what gives Job "r" to Kueue, in 2 places' in charts.bayplan("last-error").stdout
+    assert (
+        'info[A950]: bayplan removes what gives Job "r" to Kueue, in 2 places'
+        in charts.bayplan("helm", "last-error").stdout
+    )

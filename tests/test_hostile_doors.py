@@ -323,7 +323,7 @@ def test_the_last_report_has_one_line_for_the_command(tmp_path: Path) -> None:
     for number, name in enumerate(NAMES):
         env = {"XDG_STATE_HOME": str(tmp_path / str(number))}
         assert bayplan("post-render", "-t", f"./{name}", stdin="kind: Job\n", env=env).returncode == 1
-        kept = bayplan("last-error", env=env).stdout
+        kept = bayplan("helm", "last-error", env=env).stdout
         assert readable(kept)
         assert "ended with exit code 1 at" in kept.partition("\n")[0]
 

@@ -125,7 +125,7 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
         pytest.param(["topology", "diff", TOPOLOGY, TOPOLOGY], HEAVY, id="topology-diff"),
         pytest.param(["topology", "export", TOPOLOGY], HEAVY, id="topology-export"),
         pytest.param(["post-render", "-t", TOPOLOGY], PASSING, id="post-render"),
-        pytest.param(["last-error"], PASSING, id="last-error"),
+        pytest.param(["helm", "last-error"], PASSING, id="last-error"),
         pytest.param(["schema", "workflow"], BARE, id="schema"),
         pytest.param(["explain", "A901"], BARE, id="explain-a-code"),
         pytest.param(["explain", "spec.gangs"], BARE, id="explain-a-field"),

@@ -399,19 +399,19 @@ def test_fifty_megabytes_pass_or_are_refused_soon(place: Place) -> None:
 
 
 def test_the_last_message_is_kept(place: Place) -> None:
-    assert "warning[O820]" in place.run("", name="last-error").stderr
+    assert "warning[O820]" in place.run("", name="helm last-error").stderr
     said = place.refused("---\n# bayplan.dev\na: [\n")
-    kept = place.run("", name="last-error").stdout
+    kept = place.run("", name="helm last-error").stdout
     head, _, rest = kept.partition("\n")
     assert timeless(head) == f"`bayplan post-render -t topology.yaml` in {place.folder} ended with exit code 1 at T:"
     assert rest == said
     place.passed(text(MAP))
-    assert place.run("", name="last-error").stdout == kept, 'the release is "chart"'
+    assert place.run("", name="helm last-error").stdout == kept, 'the release is "chart"'
     place.passed(MAP)
-    silent = place.run("", name="last-error").stdout
+    silent = place.run("", name="helm last-error").stdout
     assert timeless(silent) == f"{timeless(head).replace('code 1', 'code 0')}\nno findings\n"
     place.run("", "--nonsense")
-    assert "No such option" in place.run("", name="last-error").stdout
+    assert "No such option" in place.run("", name="helm last-error").stdout
 
 
 def timeless(report: str) -> str:

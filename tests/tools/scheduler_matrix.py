@@ -65,7 +65,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "queues": {
         "queue": "`queue`",
         "no-queue": "workflow without a queue",
-        "priority": "`priorityClass`",
+        "priority": "`priorityClassName`",
         "preemptible": "`preemptible`",
         "limited-copies": "one object for all copies, with `atOnce`",
         "unlimited-copies": "one object for all copies",

@@ -48,7 +48,6 @@ CALLS: dict[str, tuple[list[str], str]] = {
     "diff": ([ON[0], "-", *ON[1:]], "kind: List\nitems: []\n"),
     "lint": (["-", "-t", TOPOLOGY], "kind: PodGroup\napiVersion: scheduling.run.ai/v2alpha2\n"),
     "post-render": (["-t", TOPOLOGY], "kind: Job\n"),
-    "last-error": ([], ""),
     "helm last-error": ([], ""),
     "helm install-plugin": (["-o", "."], ""),
     "import": (ON[:1], ""),

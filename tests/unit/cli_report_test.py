@@ -116,7 +116,7 @@ def test_last_error_has_infos_only_with_v(tmp_path: Path) -> None:
     for option, shown in (((), False), (("-v",), True)):
         done = bayplan(*command, *option, cwd=PRETRAIN, env=env, stdin=PLACED)
         assert done.returncode == 0, done.stderr
-        kept = bayplan("last-error", env=env).stdout
+        kept = bayplan("helm", "last-error", env=env).stdout
         assert ("info[" in kept, " hidden; -v shows " in kept) == (shown, not shown)
 
 

@@ -235,12 +235,6 @@ COMMANDS = (
         "changes no other bytes.",
     ),
     Command(
-        "last-error",
-        "post_render.last_error",
-        "The same as `helm last-error`.",
-        (Positional("RELEASE", 0, file=False),),
-    ),
-    Command(
         "helm last-error",
         "post_render.last_error",
         "Print the last report of post-render, which Helm 4 does not show.",

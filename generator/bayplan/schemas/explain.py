@@ -205,7 +205,9 @@ _ELSEWHERE: Mapping[str, str] = {
 
 
 def _elsewhere(key: str, known: Iterable[str]) -> str:
-    """The hint for a key of a pod, in a podSet of a Workflow or above one."""
+    """The hint for a key of a pod, in a podSet of a Workflow or above one, and for a key that a format has lost."""
+    if key == "dataset" and "regex" in known:  # OSMO 6.4, src/utils/job/task.py
+        return "OSMO 6.4 has no datasets: write the folder in the object store, as in `url: s3://BUCKET/FOLDER`"
     if key not in _ELSEWHERE or not {"wholeNode", "podSets", "gangs"} & set(known):
         return ""
     where = "" if "wholeNode" in known else " in the podSet"

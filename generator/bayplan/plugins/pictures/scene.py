@@ -292,6 +292,8 @@ def _depth(counted: PoolCount, large: bool) -> int:
 def _box(scene: Scene, counted: PoolCount, unit: Unit, depth: int) -> Box:
     """A unit with the boxes of its units, or with cells for its nodes or, in a large cluster, its units."""
     title, here = unit.path[-1] if unit.path else "nodes", _missing(scene, counted, unit)
+    if title.isdecimal():
+        title = f"{counted.levels[len(unit.path) - 1].name} {title}"
     if len(unit.path) < depth and unit.below:
         inside = tuple(_box(scene, counted, each, depth) for each in unit.below)
         return Box(title, _note(scene, unit), (), inside, here)

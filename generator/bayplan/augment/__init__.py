@@ -297,7 +297,7 @@ def _never_started(
     placed |= {each.object.route: each.object._replace(data=each.data) for each in every}
     at, slots = selected.templates.placed.route, {each.path for each in selected.templates.slots}
     made = [Object((*at, number), document) for number, document in enumerate(documents)]
-    made += (one for one in cluster.objects.values() if kind(one) in queue_objects.RELATED)
+    made += cluster.queues
     readers = {name: each for name, each in asks().items() if name in (scheduler, "none")}
     found = gangs.members((*placed.values(), *made), gangs.Cluster(cluster.topology, cluster.target, readers))
     after = len(selected.templates.object.route)

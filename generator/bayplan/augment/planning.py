@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS, existing
-from bayplan.checks import accelerators, attachments, references
+from bayplan.checks import accelerators, attachments, queue_objects, references
 from bayplan.checks.templates import check_existing
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.fabrics import offering
 from bayplan.kube import cards
-from bayplan.kube.objects import identity, items, mapping, text
+from bayplan.kube.objects import identity, items, kind, mapping, text
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import AugmentRequest, WorkloadTemplates
 from bayplan.model.backend import FEATURES as SHARED
@@ -43,14 +43,16 @@ class Cluster(NamedTuple):
     channels: frozenset[tuple[str, str]]
     described: frozenset[tuple[str, str]]  # all claim templates in the manifests
     objects: Mapping[tuple[str, str, str, str], Object]
+    queues: tuple[Object, ...]  # with the namespaces
 
 
 def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
     """The context from the topology and from all objects that bayplan read."""
     objects = {identity(each.data): each for each in reversed(request.objects)}
     claims, others = cards.claims(request.objects), cards.channels(request.objects)
+    queues = tuple(each for each in request.objects if kind(each) in queue_objects.RELATED)
     described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
-    return Cluster(offering(topology), target, claims, others, described, objects)
+    return Cluster(offering(topology), target, claims, others, described, objects, queues)
 
 
 def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:

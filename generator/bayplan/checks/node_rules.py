@@ -9,7 +9,8 @@ from bayplan.checks.gangs import Members
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import listing
 from bayplan.kube.asked import PodsFound, requests
-from bayplan.kube.objects import get, items, mapping, text, title
+from bayplan.kube.objects import items, mapping, text, title
+from bayplan.kube.pod_fields import covers
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.planning.node_selection import selection
 
@@ -48,21 +49,3 @@ def untolerated(spec: Any, pool: Pool, resources: frozenset[str]) -> list[Any]:
     needed = (each for each in pool.node.tolerations if text(each, "effect") in TAINTS)
     missing = (each for each in needed if not any(covers(one, each) for one in own))
     return [each for each in missing if text(each, "key") not in resources]
-
-
-def covers(one: Any, other: Any) -> bool:
-    """Whether a toleration accepts every taint that another one accepts, and for as long (Kubernetes 1.37,
-    component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`)."""
-    if one == other:
-        return True
-    exists, key, effect = get(one, "operator") == "Exists", text(one, "key"), text(other, "effect")
-    if get(one, "tolerationSeconds") is not None or (text(one, "effect") or effect) != effect:
-        return False
-    return (exists and not key) or (
-        bool(key) and key == text(other, "key") and (exists or _value(one) == _value(other))
-    )
-
-
-def _value(toleration: Any) -> str | None:
-    """The value of a taint that the toleration accepts; None: any."""
-    return None if get(toleration, "operator") == "Exists" else text(toleration, "value")

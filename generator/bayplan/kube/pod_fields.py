@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
+from bayplan.kube.objects import get, text
 from bayplan.model.target import Target
 
 TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -85,3 +86,21 @@ def _wrong(expected: str, value: Any, route: Route) -> Diagnostic:
     hint = "put it in quotes" if expected == "a string" and actual not in ("an object", "a list") else ""
     hint = "write it without quotes" if actual == "a string" and expected in _BARE else hint
     return error("W381", route, f"expected {expected}, found {actual}", hint=hint)
+
+
+def covers(one: Any, other: Any) -> bool:
+    """Whether a toleration accepts every taint that another one accepts, and for as long (Kubernetes 1.37,
+    component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`)."""
+    if one == other:
+        return True
+    exists, key, effect = get(one, "operator") == "Exists", text(one, "key"), text(other, "effect")
+    if get(one, "tolerationSeconds") is not None or (text(one, "effect") or effect) != effect:
+        return False
+    return (exists and not key) or (
+        bool(key) and key == text(other, "key") and (exists or _taint_value(one) == _taint_value(other))
+    )
+
+
+def _taint_value(toleration: Any) -> str | None:
+    """The value of a taint that the toleration accepts; None: any."""
+    return None if get(toleration, "operator") == "Exists" else text(toleration, "value")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq
 from typing import Any, NamedTuple
 
-from bayplan.checks.node_rules import covers
 from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
 from bayplan.kube.owners import FIELDS, Mark
 from bayplan.kube.pod import EXCLUSIVE, HOST_DNS, NETWORKS, joined_affinity
+from bayplan.kube.pod_fields import covers
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts

@@ -13,11 +13,11 @@ RULES: Route = ("policy", "spec", "rules")
 class Match(NamedTuple):
     """The workloads of a rule: patterns with `*`, `?` and `[abc]`, and labels that they must have."""
 
-    api_version: str = "*"
     kind: str = "*"
     name: str = "*"
     namespace: str = "*"
     labels: Mapping[str, str] = {}
+    api_version: str = "*"
 
 
 class GangRule(NamedTuple):
@@ -33,8 +33,8 @@ class GangRule(NamedTuple):
     fabric: str = ""
     placement: Placement | None = None
     compute_domain: str = ""
-    replicas: str = ""
     leave_out: tuple[str, ...] = ()
+    replicas: str = ""
 
 
 class GroupRule(NamedTuple):

@@ -1,4 +1,4 @@
-"""Every option of sbatch and srun (Slurm 25.11, `man sbatch`, `man srun`) and of pyxis 0.20, and its translation.
+"""Every option of sbatch and srun (Slurm 26.05, `man sbatch`, `man srun`) and of pyxis 0.20, and its translation.
 
 READ      part of the workflow.
 KEPT      in the gang's `backends: {slurm: ...}`; other schedulers have no equivalent.
@@ -43,8 +43,16 @@ DIRECTIVES: Mapping[str, Option] = _table("sbatch")
 STEPS: Mapping[str, Option] = _table("srun")
 
 
-ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "jobname": "job-name"}
-"""Names in older versions."""
+ALIASES: Mapping[str, str] = {
+    "workdir": "chdir",
+    "share": "oversubscribe",
+    "jobname": "job-name",
+    "pack-group": "het-group",
+    "tasks-per-node": "ntasks-per-node",
+    "cpu_bind": "cpu-bind",
+    "cluster": "clusters",
+}
+"""Names in older versions, which Slurm still accepts (26.05, `src/common/slurm_opt.c`)."""
 
 
 # Places in a script, and findings.

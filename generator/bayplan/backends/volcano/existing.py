@@ -11,13 +11,8 @@ from typing import Any
 
 from bayplan.backends.table import table
 from bayplan.backends.volcano import pod_group
-from bayplan.backends.volcano.pod_group import (
-    VOLCANO_JOB,
-    Policy,
-    network_topology,
-    ordered_policies,
-    subgroup_of_podset,
-)
+from bayplan.backends.volcano.pod_group import VOLCANO_JOB, network_topology, ordered_policies, subgroup_of_podset
+from bayplan.backends.volcano.search import Policy
 from bayplan.core.diagnostics import Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, single
 from bayplan.kube.kinds.jobset import JOB_INDEX

@@ -517,7 +517,7 @@ KAI = (
         + pod("b", metadata=IN_G).replace("image: i", "resources: {limits: {nvidia.com/gpu: 1}}"),
         ("M817:4",),
     ),
-    Row("one name", group("{queue: q}") + group("{queue: q}", namespace="b"), ("M818:8",)),
+    Row("one name", group("{queue: q}") + group("{queue: q}", namespace="b"), ("M818:8",), {"kai": "0.17"}),
     Row(
         "first available",
         claim("{requests: [{name: g, firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]}]}")

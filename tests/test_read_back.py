@@ -144,7 +144,7 @@ def says_its_plan(case: golden.Case) -> bool:
     planned, oracle, documents = result.compiled.planned, ORACLES[case.backend], golden.documents(case)
     parted = support.of_objects(planned)
     alone = single.intent(parted, planned.shape, case.backend, planned.target)
-    read = oracle.read(copies.apart(single.others(documents), case.backend))
+    read = oracle.read(copies.apart(single.others(documents), case.backend, planned.target))
     plans = single.grouped(parted, planned.shape)
     intents = (gang for plan in plans for gang in oracle.intent(plan, planned.target))
     meant = sorted(intents, key=lambda gang: gang.name)

@@ -89,6 +89,20 @@ def test_a_script_of_ours_is_rendered_again_as_it_was(example: str) -> None:
     assert getattr(file, "text") == text  # noqa: B009
 
 
+@pytest.mark.parametrize("name", sorted(options.ALIASES))
+def test_an_alias_is_the_option_that_slurm_reads_it_as(name: str) -> None:
+    known = options.STEPS[options.ALIASES[name]]
+    assert name not in options.STEPS
+    assert known.name == options.ALIASES[name]
+
+
+def test_options_of_slurm_26_05() -> None:
+    """Read in its slurm_opt.c, not replayed."""
+    head = HEAD + "#SBATCH --mem-update=8G --container-type=crun --tasks-per-node=1\n"
+    assert [each.code for each in read(head + RUN).diagnostics if "--mem-update" in each.message] == ["W604"]
+    assert any("--async" in each.message for each in read(HEAD + "srun --async train\n").diagnostics)
+
+
 def test_every_option_has_its_place_on_the_page() -> None:
     page = (ROOT / "docs" / "reference" / "sbatch.md").read_text(encoding="utf-8")
     assert [name for name in {**options.DIRECTIVES, **options.STEPS} if f"`--{name}`" not in page] == []

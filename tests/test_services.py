@@ -76,7 +76,7 @@ def reads_back(at: all_backends.At, result: support.Result) -> None:
     """The manifests say what the plan means, copy by copy."""
     assert result.compiled is not None
     planned, oracle = result.compiled.planned, ORACLES[at.backend]
-    read = oracle.read(copies.apart(single.others(result.documents), at.backend))
+    read = oracle.read(copies.apart(single.others(result.documents), at.backend, result.compiled.planned.target))
     assert read.diagnostics == ()
     plans = single.grouped(planned.plan, planned.shape)
     meant = (each for plan in plans for each in oracle.intent(plan, planned.target))

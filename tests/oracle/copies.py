@@ -14,14 +14,19 @@ from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
 from bayplan.model.manifest import Manifest
+from bayplan.model.target import Target
 
 PREFIX = "kai.scheduler/"
 PAIR = "kueue.x-k8s.io/podset-group-name"
 ROLES = ("leaderTemplate", "workerTemplate")
 
 
-def apart(documents: Sequence[Manifest], scheduler: str) -> list[Manifest]:
-    """The documents with an object for each copy, and with the PodGroups that KAI makes."""
+def apart(documents: Sequence[Manifest], scheduler: str, target: Target) -> list[Manifest]:
+    """The documents with an object for each copy, and with the PodGroups that KAI makes.
+
+    They have a hash in their names where bayplan's own have one.
+    """
+    hashed = not target.since("kai", "0.18")
     least = {
         each["spec"]["scaleTargetRef"]["name"]: each["spec"]["minReplicas"]
         for each in documents
@@ -35,7 +40,7 @@ def apart(documents: Sequence[Manifest], scheduler: str) -> list[Manifest]:
         assert ("replicas" in one["spec"]) != (one["metadata"]["name"] in least), one
         number = one["spec"].get("replicas", least.get(one["metadata"]["name"], 1))
         for each in (_copy(one, n, number) for n in range(number)):
-            made += _grouped(each, one["metadata"]["name"]) if scheduler == "kai" else [each]
+            made += _grouped(each, one["metadata"]["name"], hashed) if scheduler == "kai" else [each]
     return made
 
 
@@ -59,7 +64,7 @@ def _copy(one: Manifest, number: int, of: int) -> Manifest:
     return made
 
 
-def _grouped(one: Any, owner: str) -> Iterator[Manifest]:
+def _grouped(one: Any, owner: str, hashed: bool) -> Iterator[Manifest]:
     """A copy with the PodGroup that the podgrouper makes of it, unless its pods name one."""
     templates = _templates(one)
     if any("pod-group-name" in each["metadata"].get("annotations", {}) for each in templates):
@@ -67,7 +72,7 @@ def _grouped(one: Any, owner: str) -> Iterator[Manifest]:
         return
     own, name = one["metadata"].get("annotations", {}), one["metadata"]["name"]
     where = one["metadata"].get("namespace", "")
-    called = f"{name}-{crc32('/'.join((where, owner, name)).encode()):08x}"
+    called = f"{name}-{crc32('/'.join((where, owner, name)).encode()):08x}" if hashed else name
     size = one["spec"]["leaderWorkerTemplate"]["size"]
     labels = one["metadata"].get("labels", {})
     parts = [*_segments(one)] or [({}, one)]

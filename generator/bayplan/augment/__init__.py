@@ -25,7 +25,7 @@ from bayplan.fabrics import kinds
 from bayplan.kube import grove, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.life_cycle import NAMES, life_cycle
-from bayplan.kube.objects import get, identity, items, kind, mapping, text, title, without_annotations
+from bayplan.kube.objects import get, identity, items, mapping, text, title, without_annotations
 from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate

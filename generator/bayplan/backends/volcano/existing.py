@@ -13,11 +13,11 @@ from bayplan.backends.table import table
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import (
     VOLCANO_JOB,
-    Policy,
     network_topology,
     ordered_policies,
     subgroup_of_podset,
 )
+from bayplan.backends.volcano.search import Policy
 from bayplan.core.diagnostics import Diagnostic, Outcome
 from bayplan.kube.asked import Asked, Beside, PodsFound, Step, minimum_of_only, missing, of_labels, single, unmet
 from bayplan.kube.kinds.jobset import JOB_INDEX

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from bayplan.backends.volcano.search import Policy, order
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import non_empty
@@ -211,20 +212,6 @@ def network_topology(plan: Plan, unit: Unit) -> dict[str, Any]:
     return {"networkTopology": {"mode": mode, "highestTierAllowed": tier(pool, level)}}
 
 
-class Policy(NamedTuple):
-    """Unit instances of one group and one size: those of one `subGroupPolicy`, or of one task with partitions."""
-
-    name: str
-    units: tuple[Unit, ...]
-    minimum: int  # how many of them must start
-    size: int  # pods of each that must start
-
-    @property
-    def flat(self) -> bool:
-        """Whether the unit is the innermost group of its pods."""
-        return not self.units[0].groups
-
-
 class GroupInstance(NamedTuple):
     """One instance of a group, and what Volcano needs to know about the group."""
 
@@ -286,10 +273,10 @@ def policies(root: Unit) -> tuple[Policy, ...]:
 def ordered_policies(plan: Plan, gang: GangPlan) -> tuple[Policy, ...]:
     """The policies with names in whose order Volcano finds domains for their subgroups."""
     own = policies(gang.root)
-    order = search_order(plan, gang) or own
-    if [policy.name for policy in order] == sorted(policy.name for policy in own):
+    found = search_order(plan, gang) or own
+    if [policy.name for policy in found] == sorted(policy.name for policy in own):
         return own
-    names = {policy.name: f"{number:0{len(str(len(own) - 1))}}-{policy.name}" for number, policy in enumerate(order)}
+    names = {policy.name: f"{number:0{len(str(len(own) - 1))}}-{policy.name}" for number, policy in enumerate(found)}
     fits = max(map(len, names.values())) <= MOST_CHARACTERS
     return tuple(policy._replace(name=names[policy.name]) for policy in own) if fits else own
 
@@ -299,9 +286,7 @@ def search_order(plan: Plan, gang: GangPlan) -> tuple[Policy, ...] | None:
     own = policies(gang.root)
     if len(own) < 2 or not any(policy.units[0].required for policy in own):
         return tuple(sorted(own, key=lambda policy: policy.name))
-    from bayplan.backends.volcano import search  # few plans need it
-
-    return search.order(plan, gang, own)
+    return order(plan, gang, own)
 
 
 def subgroup_of_podset(policies: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:

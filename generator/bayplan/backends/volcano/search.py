@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-from bayplan.backends.volcano.pod_group import Policy
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.planning.fit.problem import capacity, demand, left, per_node
 from bayplan.planning.fit.witness import Meter, TooLongError
@@ -26,6 +25,20 @@ SCORED = ("cpu", "memory")
 Path = tuple[tuple[str, str], ...]
 Amounts = Mapping[str, int]
 Free = Mapping[str, Amounts]
+
+
+class Policy(NamedTuple):
+    """Unit instances of one group and one size: those of one `subGroupPolicy`, or of one task with partitions."""
+
+    name: str
+    units: tuple[Unit, ...]
+    minimum: int  # how many of them must start
+    size: int  # pods of each that must start
+
+    @property
+    def flat(self) -> bool:
+        """Whether the unit is the innermost group of its pods."""
+        return not self.units[0].groups
 
 
 class Node(NamedTuple):

@@ -1,6 +1,6 @@
 """Slurm's topology.yaml (25.05 and later), and what `scontrol show topoconf` prints.
 
-A list of topologies. Each one is a block, a tree or flat (`man topology.yaml`, Slurm 25.05 to 25.11).
+A list of topologies. Each one is a block, a tree or flat (`man topology.yaml`, Slurm 25.05 to 26.05).
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Netw
     elif kind == FLAT:
         issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it lists no nodes', hint=ADD))
     else:
-        message = f'topology "{data["topology"]}" is of the kind {kind}, which bayplan does not support'
-        issues.append(error("T483", route, message, hint="remove it from the file to import"))
+        message = f'bayplan skips topology "{data["topology"]}", because it does not support the kind {kind}'
+        issues.append(warning("T483", route, message, hint=ADD))
 
 
 ADD = "add its pool by hand"

@@ -26,6 +26,7 @@ from bayplan.checks.workflow import FOREIGN
 from bayplan.cli.post_render import RELEASE
 from bayplan.text.emit import _Cutter
 from bayplan.text.patterns import MOST_STEPS, steps
+from bayplan.workflows.sbatch import programs
 from bayplan.workflows.sbatch.expansion import _between_stars, _joined, regular
 from tools.steps import steps as counted
 
@@ -75,6 +76,7 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     " f'{re.escape(name)}(?!\\\\w)'": (r"(?<![\w.])name(?!\w)", r"\.aaa(?!\w)"),
     "workflows/osmo/task_rules.py: pattern": READ,
     "workflows/osmo/template.py: f'{{{{({hidden.stem}[0-9]+)\\\\n*}}}}'": ("{{(runtime_token0_[0-9]+)\n*}}",),
+    "workflows/sbatch/programs.py: row['acts']": tuple(each.pattern for each in programs.ACTS.values()),
     "workflows/sbatch/builtins.py: f'\\\\A[{re.escape(separators)}]'": (r"\A[:,]",),
     "workflows/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
     "workflows/sbatch/conditions.py: regular(pattern)": (GLOB,),

@@ -185,7 +185,8 @@ def _emptied(start: Start, empty: Mapping[str, str]) -> Start:
 
 EXPECTED = re.compile(
     r"^\++ '?\[\[?'? '?!'? -([defrsx]) (/\S+) '?\]|^\++ cat (/\S+)$"
-    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit|^\S+: (?:line \d+: )?(\S+): No such file",
+    r"|^\++ '?\[\[?'? -([dfs]) (/\S+) '?\]\]?\n(?:\++ .*\n|[^+].*\n){0,3}\++ exit"
+    r"|^\S+: (?:line \d+: )?(\S+): No such file",
     re.MULTILINE,
 )
 """Files without which a script ends, and files that it prints, in a trace of bash: bayplan supposes that they exist."""

@@ -280,7 +280,8 @@ def _script(text: str, values: Mapping[str, str], job: Mapping[str, Any]) -> Job
     env = {name: value for name, value in env.items() if value}
     if export := re.search(r"^#SBATCH.*?--export[= ](\S+)", text, re.MULTILINE):
         env |= dict(part.split("=", 1) for part in export[1].strip("\"'").split(",") if "=" in part)
-    env |= {name: value for name, value in values.items() if not name.isdigit() and name != "image"}
+    own = {"image"} - {*re.findall(r"\$\{?(image)\b", text)}
+    env |= {name: value for name, value in values.items() if not name.isdigit() and name not in own}
     folder = re.search(r"^#SBATCH.*?(?:--chdir|--workdir|-D)[= ]?(\S+)", text, re.MULTILINE)
     start = values.get("PWD", HERE)
     arguments = [

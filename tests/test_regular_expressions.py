@@ -24,6 +24,7 @@ import pytest
 
 from bayplan.checks.workflow import FOREIGN
 from bayplan.cli.post_render import RELEASE
+from bayplan.plugins.slurm.sbatch import programs
 from bayplan.plugins.slurm.sbatch.expansion import _between_stars, _joined, regular
 from bayplan.text.emit import _Cutter
 from bayplan.text.patterns import MOST_STEPS, steps
@@ -75,6 +76,7 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     " f'{re.escape(name)}(?!\\\\w)'": (r"(?<![\w.])name(?!\w)", r"\.aaa(?!\w)"),
     "plugins/osmo/task_rules.py: pattern": READ,
     "plugins/osmo/template.py: f'{{{{({hidden.stem}[0-9]+)\\\\n*}}}}'": ("{{(runtime_token0_[0-9]+)\n*}}",),
+    "plugins/slurm/sbatch/programs.py: row['acts']": tuple(each.pattern for each in programs.ACTS.values()),
     "plugins/slurm/sbatch/builtins.py: f'\\\\A[{re.escape(separators)}]'": (r"\A[:,]",),
     "plugins/slurm/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
     "plugins/slurm/sbatch/conditions.py: regular(pattern)": (GLOB,),

@@ -125,14 +125,17 @@ def judge(path: str, text: str) -> Verdict:
     names -= {name for name in names if f"{name}=" not in text or name.startswith("BASH_")}
     job = _job(text, flow.name)
     script = _script(text, values, job)
-    trace: list[str] = []
-    first = _run([script._replace(argv=[script.argv[0], "-x", *script.argv[1:]])], job, (), trace)
-    programs = sorted({start.words[0] for start in first[0]})
-    for kind, path, printed, asked, wanted, written in EXPECTED.findall("\n".join(trace)):
-        job["files"].append(
-            (kind == "d" or asked == "d", path or printed or wanted or os.path.join(script.folder, written))
-        )
-    (left,) = _run([script], job, programs)
+    programs: set[str] = set()
+    for _ in range(5):  # each run may end at the first file that is not there
+        trace: list[str] = []
+        traced = script._replace(argv=[script.argv[0], "-x", *script.argv[1:]])
+        (first,) = _run([traced], job, sorted(programs), trace)
+        found = _expected("\n".join(trace), script.folder)
+        if not found - {*job["files"]} and not {start.words[0] for start in first} - programs:
+            break
+        job["files"] += sorted(found - {*job["files"]})
+        programs |= {start.words[0] for start in first}
+    (left,) = _run([script], job, sorted(programs))
     empty = {
         value: start.env[name]
         for start in left
@@ -148,7 +151,7 @@ def judge(path: str, text: str) -> Verdict:
         for gang in gangs
         for pod in gang
     ]
-    ran = [[_emptied(start, empty) for start in starts] for starts in _run(pods, job, programs)]
+    ran = [[_emptied(start, empty) for start in starts] for starts in _run(pods, job, sorted(programs))]
     codes = {each.code for each in findings}
     right, at = [], 0
     for gang in gangs:
@@ -156,7 +159,7 @@ def judge(path: str, text: str) -> Verdict:
         at += len(gang)
     differs = _difference(left, right, names, codes)
     if not differs and len(right) > 1 and not codes & TOLD["after a failure"]:
-        (failed,) = _run([script._replace(env={**script.env, "JUDGE_FAIL": "1"})], job, programs)
+        (failed,) = _run([script._replace(env={**script.env, "JUDGE_FAIL": "1"})], job, sorted(programs))
         differs = "after a failure" if len(failed) == len(left) else ""
     told = all(_told(kind, findings) for kind in filter(None, differs.split(", ")))
     result = "same" if not differs else "finding" if told else "different"
@@ -172,6 +175,14 @@ def _given(start: Start, values: Mapping[str, str]) -> Start:
             env = {key: text.replace(old, value) for key, text in start.env.items()}
             start = start._replace(words=words, env=env, folder=start.folder.replace(old, value))
     return start
+
+
+def _expected(trace: str, folder: str) -> set[tuple[bool, str]]:
+    """Whether it is a folder, and the path, of each file that a trace of bash misses."""
+    return {
+        (kind == "d" or asked == "d", path or printed or wanted or os.path.join(folder, written))
+        for kind, path, printed, asked, wanted, written in EXPECTED.findall(trace)
+    }
 
 
 def _emptied(start: Start, empty: Mapping[str, str]) -> Start:
@@ -269,7 +280,8 @@ def _script(text: str, values: Mapping[str, str], job: Mapping[str, Any]) -> Job
     env = {name: value for name, value in env.items() if value}
     if export := re.search(r"^#SBATCH.*?--export[= ](\S+)", text, re.MULTILINE):
         env |= dict(part.split("=", 1) for part in export[1].strip("\"'").split(",") if "=" in part)
-    env |= {name: value for name, value in values.items() if not name.isdigit() and name != "image"}
+    own = {"image"} - {*re.findall(r"\$\{?(image)\b", text)}
+    env |= {name: value for name, value in values.items() if not name.isdigit() and name not in own}
     folder = re.search(r"^#SBATCH.*?(?:--chdir|--workdir|-D)[= ]?(\S+)", text, re.MULTILINE)
     start = values.get("PWD", HERE)
     arguments = [

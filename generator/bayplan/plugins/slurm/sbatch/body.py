@@ -760,7 +760,7 @@ def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings)
         if f"\0{expansion.NODES}:" in text:
             hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
             findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
-        for word in _WITH_NODE.findall(text):
+        for word in (each for each in _BETWEEN_WORDS.split(text) if f"\0{expansion.NODE}:" in each):
             if _FILE.search(word) or ("/" in word and "://" not in word):
                 message = "the script names a file by its node; in pods the name is the address of the pod"
                 findings.warning("W616", place, message, "use a name that does not depend on the node")
@@ -770,7 +770,7 @@ def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings)
                 findings.error("W609", place, message, hint)
 
 
-_WITH_NODE = re.compile(r"[^\s'\"=,;|&()<>]*\0node:[0-9.]*\0[^\s'\"=,;|&()<>]*")
+_BETWEEN_WORDS = re.compile(r"[\s'\"=,;|&()<>]")
 _FILE = re.compile(r"_\0node|\0(?:_|\.(?:log|txt|out|err|json|ya?ml|csv|pt)\b)")
 _AROUND = re.compile(r"[\w.-]\0node:[0-9.]*\0|\0node:[0-9.]*\0(?:[\w-]|\.\w)")
 

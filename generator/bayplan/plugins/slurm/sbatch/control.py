@@ -181,7 +181,7 @@ class Control(Builtins):
             if again & {*MPI, "srun"}:
                 message, hint = "a step runs only if another one fails", hint.replace("it", "the second step", 1)
             self.findings.error("W610", spot, message, hint)
-        for name in sorted(names - QUIET - {"exit", "return", "break", "continue"} - {*self.functions}):
+        for name in sorted(names - QUIET - again - {"exit", "return", "break", "continue"} - {*self.functions}):
             self.quiet.setdefault(name, spot)
 
     def _is_step(self, each: Statement) -> bool:

@@ -23,6 +23,10 @@ class Message(NamedTuple):
 
 
 ELSEWHERE: dict[tuple[str, str], str] = {
+    (
+        "W611",
+        "bayplan does not know what `{}` does",
+    ): "test_sbatch_scripts.py::test_a_statement_without_a_fate_is_an_error",
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",

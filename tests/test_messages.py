@@ -25,6 +25,10 @@ class Message(NamedTuple):
 ELSEWHERE: dict[tuple[str, str], str] = {
     (
         "W611",
+        "the pod runs the whole script, and {} needs Slurm, which no pod has",
+    ): "test_sbatch_scripts.py::test_the_pod_that_runs_the_script_has_no_programs_of_slurm",
+    (
+        "W611",
         "bayplan does not know what `{}` does",
     ): "test_sbatch_scripts.py::test_a_statement_without_a_fate_is_an_error",
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",

@@ -29,6 +29,14 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "O820",
         "this report is of another folder; post-render has not reported anything here since",
     ): "test_first_hour.py::test_a_report_of_another_folder_says_so",
+    (
+        "W611",
+        "the pod runs the whole script, and {} needs Slurm, which no pod has",
+    ): "test_sbatch_scripts.py::test_the_pod_that_runs_the_script_has_no_programs_of_slurm",
+    (
+        "W611",
+        "bayplan does not know what `{}` does",
+    ): "test_sbatch_scripts.py::test_a_statement_without_a_fate_is_an_error",
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",

@@ -178,6 +178,13 @@ def test_the_pod_that_runs_the_script_needs_its_software() -> None:
     assert "leaves out" not in message
 
 
+def test_the_pod_that_runs_the_script_has_no_programs_of_slurm() -> None:
+    text = "#!/bin/bash\n#SBATCH -n 1\npython a.py $(squeue --me)\npython b.py\n"
+    ((code, line, message, _),) = errors(text)
+    assert (code, line) == ("W611", 3)
+    assert message == "the pod runs the whole script, and squeue needs Slurm, which no pod has"
+
+
 def test_tasks_of_one_node_meet_at_the_first_pod() -> None:
     text = "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=8 --gpus-per-node=8\n"
     for address in ("localhost", "$SLURM_JOB_NODELIST"):

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from bayplan.core import package_data
 from bayplan.model.backend import Feature, Fidelity, Support, Word
 from bayplan.text import document
+from bayplan.text.source import Limits, limited
 
 KEYS: Mapping[str, tuple[Fidelity, Word]] = {
     "exact": ("exact", ""),
@@ -47,7 +48,8 @@ class Table(NamedTuple):
 def table(*folder: str) -> Table:
     """The table of a backend, by the folder of its package: `table("backends", "kai")`."""
     raw = package_data.table(*folder, "support.yaml").encode()
-    (data,) = (each.data for each in document.read("support.yaml", raw, "table", own=False).value or ())
+    with limited(Limits()):  # those of the command are for files of users
+        (data,) = (part.data for part in document.read("support.yaml", raw, "table", own=False).value or ())
     features = {name: Feature(**row) for name, row in data.get("features", {}).items()}
     return Table(features, tuple(_rows(data["support"])), tuple(_rows(data.get("existing", ()))))
 

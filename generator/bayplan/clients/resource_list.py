@@ -1,7 +1,7 @@
 """The formats of kustomize: a ResourceList for KRM functions, or a plain stream of objects for legacy plugins.
 
 kustomize writes each item in block style. bayplan parses only the items that a function needs, and passes on all others
-byte for byte. It parses all of a list that has another form, such as JSON or flow style, and keeps the text of its
+byte for byte. It parses all of a list that has another form, such as JSON or flow style, and keeps the text of each
 item if it can.
 Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and kyaml/kio/byteio_writer.go.
 """

@@ -1,8 +1,8 @@
 """The formats of kustomize: a ResourceList for KRM functions, or a plain stream of objects for legacy plugins.
 
 kustomize writes each item in block style. bayplan parses only the items that a function needs, and passes on all others
-byte for byte. It parses all of a list that has another form, such as JSON or flow style, and keeps the texts of its
-items if it can.
+byte for byte. It parses all of a list that has another form, such as JSON or flow style, and keeps the text of each
+item if it can.
 Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and kyaml/kio/byteio_writer.go.
 """
 
@@ -140,7 +140,7 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
 
 
 def _parse_all(raw: bytes, chunks: Sequence[Item]) -> Outcome[ResourceList]:
-    """Parses the whole list. `chunks`: the texts of its items, if they are known."""
+    """Parses the whole list. `chunks`: the text of its items, if they are known."""
     if not raw.strip():
         hint = "kustomize runs this command; to render a file, use `bayplan render`"
         message = "standard input is empty instead of a ResourceList"

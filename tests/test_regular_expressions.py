@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from bayplan.checks.workflow import FOREIGN
-from bayplan.cli.post_render import RELEASE
+from bayplan.cli.post_render import NAMED
 from bayplan.plugins.slurm.sbatch import programs
 from bayplan.plugins.slurm.sbatch.expansion import _between_stars, _joined, regular
 from bayplan.text.emit import _Cutter
@@ -59,7 +59,7 @@ GLOB = f"(?s){_joined(STARS)}"
 MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "checks/workflow.py: pattern": READ,
     "checks/workflow.py: find": tuple(find for find, _ in FOREIGN),
-    "cli/post_render.py: pattern": RELEASE,
+    "cli/post_render.py: pattern": tuple(NAMED.values()),
     "manifests/pod_dns.py: '|'.join((re.escape(text) for text in sorted(names, key=len, reverse=True)))": ("a-0|a|b",),
     "plugins/osmo/sandbox/child.py: f'{table.left}([0-9]+){table.right}'": ("<([0-9]+)>",),
     "schemas/__init__.py: pattern.replace('$', '\\\\Z')": BY_SCHEMA,

@@ -122,7 +122,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_file_names_a_schema_that_is_there(folder: Path) -> None:
     files = sorted(folder.rglob("*.yaml"))
-    assert [each.name for each in files] == ["b.yaml", "a.yaml", "topology.yaml", "workflow.yaml"]
+    assert [each.name for each in files] == ["b.yaml", "bayplan.yaml", "a.yaml", "topology.yaml", "workflow.yaml"]
     for file in files:
         named = MODELINE.match(file.read_text(encoding="utf-8"))
         assert named

@@ -80,7 +80,7 @@ def test_most_hints_are_followed() -> None:
     assert unplaced == UNPLACED or not LONG
 
 
-REASONS = 57
+REASONS = 58
 """Hints that a test cannot follow, with the reason. Most concern the cluster."""
 
 

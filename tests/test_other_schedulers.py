@@ -12,8 +12,8 @@ import judges
 import workloads
 from bayplan.backends import BACKENDS
 from bayplan.kube import owners
+from bayplan.kube.pod_fields import covers
 from bayplan.linting.objects import collect
-from bayplan.manifests.inject import _covers
 from bayplan.text.document import read
 from support import TOPOLOGY
 from test_augment import GPUS, Outcome, a_job, a_jobset, pod, workload
@@ -348,7 +348,7 @@ PRESENT = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}
     ],
 )
 def test_a_toleration_that_covers_another(own: Any, wanted: Any, covered: bool) -> None:
-    assert _covers(own, wanted) == covered
+    assert covers(own, wanted) == covered
 
 
 def test_every_scheduler_with_a_name_for_its_pods_has_marks() -> None:

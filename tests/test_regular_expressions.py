@@ -24,6 +24,7 @@ import pytest
 
 from bayplan.checks.workflow import FOREIGN
 from bayplan.cli.post_render import NAMED
+from bayplan.core import package_data
 from bayplan.plugins.slurm.sbatch import programs
 from bayplan.plugins.slurm.sbatch.expansion import _between_stars, _joined, regular
 from bayplan.text.emit import _Cutter
@@ -50,6 +51,7 @@ class Use(NamedTuple):
         return isinstance(self.pattern, bytes)
 
 
+WORDS = json.loads(package_data.table("plugins", "words.json"))
 READ = "only read, never matched"
 LIMITED = "from the user's file; `text/patterns.py` limits the steps"
 BY_SCHEMA = "one of the schemas"
@@ -74,6 +76,7 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "plugins/slurm/topology/node_names.py: rule['from']": ("r([0-9]+)-n([0-9]{2})", "a[.]b"),
     "plugins/osmo/sections.py: f'(?<![\\\\w.]){re.escape(name)}(?!\\\\w)' if name[:1] != '.' else"
     " f'{re.escape(name)}(?!\\\\w)'": (r"(?<![\w.])name(?!\w)", r"\.aaa(?!\w)"),
+    "plugins/__init__.py: row['file']": tuple(row["file"] for row in WORDS.values() if "file" in row),
     "plugins/osmo/task_rules.py: pattern": READ,
     "plugins/osmo/template.py: f'{{{{({hidden.stem}[0-9]+)\\\\n*}}}}'": ("{{(runtime_token0_[0-9]+)\n*}}",),
     "plugins/slurm/sbatch/programs.py: row['acts']": tuple(each.pattern for each in programs.ACTS.values()),

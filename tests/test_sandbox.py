@@ -572,7 +572,11 @@ DOORS_OF_THE_SOURCE = {
     "cli/failures.py:discard_stdout": "the null device",
     "core/package_data.py:_content": "a file of bayplan",
     "core/package_data.py:data_names": "a file of bayplan",
-    "sandbox/child.py:_used_memory": "the kernel's report about the process",
+    "core/package_data.py:names_beside": "a folder of bayplan",
+    "plugins/__init__.py:_announced": "the description of an installed plug-in",
+    "plugins/__init__.py:_has_group": "the installed packages",
+    "plugins/__init__.py:_text": "the entry points of an installed package",
+    "plugins/osmo/sandbox/child.py:_used_memory": "the kernel's report about the process",
 }
 """Module and function -> why it may open or list files."""
 

@@ -164,7 +164,7 @@ COMPLETED = {
     "bayplan check -s al": ["all"],
     "bayplan render -s al": [],
     "bayplan render --scheduler = slurm-": ["slurm-bridge"],
-    "bayplan render --target kai = 0.1": ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"],
+    "bayplan render --target kai = 0.1": ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17", "0.18"],
     "bayplan render --target = kai = 0.17,jobset = 0.8": ["0.8"],
     "bayplan render --target kai = 0.17,draD": [f"0.17,draDriver={each}" for each in KNOWN["draDriver"]],
     "bayplan render --fail-on P52": [code for code in sections() if code.startswith("P52")],

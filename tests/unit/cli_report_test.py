@@ -38,7 +38,7 @@ def spoken(*arguments: str, folder: Path = PRETRAIN, stdin: str = "") -> list[st
 def test_infos_are_counted_and_v_shows_them() -> None:
     code, out, err = report(*KUEUE)
     assert (code, "info" in out, "warning[F626]" in out) == (0, False, True)
-    assumed = "the topology states no version of some components; bayplan assumes kueue 0.19"
+    assumed = "the topology states no version of some components; bayplan assumes kueue 0.20"
     assert err == f"1 warning\n{assumed}\n2 infos hidden; -v shows them\n"
     code, out, err = report(*KUEUE, "-v")
     assert (code, out.count("info["), err) == (0, 3, "1 warning, 3 infos\n")
@@ -137,7 +137,7 @@ def test_success_says_what_fits_and_what_was_written(tmp_path: Path) -> None:
     assert spoken("check", "workflow.yaml") == ["1 valid workflow; -t FILE also checks the fit"]
     warned, fit, assumed, hidden = spoken(*KUEUE)[-4:]
     assert (warned, fit, hidden) == ("1 warning", FIT, "2 infos hidden; -v shows them")
-    assert assumed.endswith("bayplan assumes kueue 0.19")
+    assert assumed.endswith("bayplan assumes kueue 0.20")
 
 
 def test_success_is_silent_without_a_terminal_for_programs_and_for_failures() -> None:

@@ -239,8 +239,9 @@ def configuration_of(picked: Picked) -> tuple[Document | None, Batch]:
 
 def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """The diagnostics of a source that bayplan read as a configuration; only A912 if it is none."""
-    empty = picked.guessed and CONFIGURATIONS[picked.configuration].is_empty(diagnostics)
-    return (_unrecognised(picked.file),) if empty else diagnostics
+    if not picked.guessed or not CONFIGURATIONS[picked.configuration].is_empty(diagnostics):
+        return diagnostics
+    return (_unrecognised(picked.file)._replace(route=(CONFIGURATIONS[picked.configuration].SUBJECT,)),)
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:

@@ -156,12 +156,12 @@ def _parse_all(raw: bytes, chunks: Sequence[Item]) -> Outcome[ResourceList]:
     foreign = tuple(
         _foreign((SUBJECT, "items", number), number, each) for number, each in enumerate(items) if not _is_object(each)
     )
+    if foreign:
+        return Outcome(None, foreign)
     texts = chunks if len(chunks) == len(items) else [Item()] * len(items)
     listed = tuple(text._replace(data=each) for text, each in zip(texts, items, strict=True))
     results = data.get("results")
     whole = documents.value[0]
-    if foreign:
-        return Outcome(None, foreign)
     return Outcome(
         ResourceList(
             listed,
@@ -243,7 +243,10 @@ def _is_plain(text: str) -> bool:
 
 
 def _chunks(body: str, before: int) -> tuple[Item, ...]:
-    """The items of a block sequence without indentation, below some lines. Empty if other lines are not indented."""
+    """The items of a block sequence without indentation, below some lines.
+
+    Empty if other lines are not indented, or if an item is no object.
+    """
     if not body.startswith("- ") or re.search(r"^(?!- |  |$)", body, re.MULTILINE):
         return ()
     items: list[Item] = []
@@ -251,6 +254,8 @@ def _chunks(body: str, before: int) -> tuple[Item, ...]:
     while start >= 0:
         end = body.find("\n- ", start)
         text = body[start : end if end >= 0 else len(body)]
+        if "kind" not in text:
+            return ()
         items.append(Item(text, line=line))
         start, line = end + 1 or -1, line + text.count("\n") + 1
     return tuple(items)

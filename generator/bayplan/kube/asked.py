@@ -196,8 +196,8 @@ def first(data: Any, *path: str | int) -> Mapping[str, Any]:
 
 
 def counted(value: str) -> Iterator[int]:
-    """The number in a string, if it is above 0."""
-    if value.isascii() and value.isdigit() and int(value):
+    """The number in a string, if it is above 0 and one that a controller can read (an int32)."""
+    if value.isascii() and value.isdigit() and len(value) <= 10 and int(value):
         yield int(value)
 
 

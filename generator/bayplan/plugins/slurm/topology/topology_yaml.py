@@ -19,6 +19,7 @@ from bayplan.plugin import (
     SourceFile,
     Target,
     error,
+    has_errors,
     hostlist,
     settings,
     warning,
@@ -52,6 +53,9 @@ def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, 
     issues: list[Diagnostic] = hostlist.Issues()
     listed = [((*top, number), each) for number, each in enumerate(data)] if isinstance(data, list) else [(top, data)]
     result = [network for route, each in listed for network in _network(each, route, issues)]
+    if not result and issues and not has_errors(issues):
+        message = "the file has no topology that bayplan supports"
+        issues.append(error("T483", top, message, hint="import the nodes from another source"))
     names = [network.name for network in result]
     for network in result:
         if names.count(network.name) > 1 and network is not result[names.index(network.name)]:

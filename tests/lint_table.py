@@ -140,8 +140,8 @@ COMMON = (
         ("W512:4",),
     ),
     Row("enough pods", group("{queue: q, minMember: 2}") + pod("a", metadata=IN_G) + pod("b", metadata=IN_G), ()),
-    Row("a long JobSet", jobset("a-very-long-name-for-a-jobset-that-somebody-typed"), ("M709:6",)),
-    Row("a JobSet called 4x16", jobset("4x16"), ("M709:3",)),
+    Row("a long JobSet", jobset("a-very-long-name-for-a-jobset-that-somebody-typed"), ("M703:6",)),
+    Row("a JobSet called 4x16", jobset("4x16"), ("M703:3",)),
     Row("a JobSet", jobset("train"), ()),
     Row(
         "exclusive and KAI",
@@ -150,7 +150,7 @@ COMMON = (
             ", annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: example.com/spine}",
             scheduler="schedulerName: kai-scheduler, ",
         ),
-        ("M710:3",),
+        ("M706:3",),
     ),
     Row(
         "exclusive alone",
@@ -160,7 +160,7 @@ COMMON = (
     Row(
         "a nameless rule",
         jobset("train", spec="  failurePolicy:\n    rules:\n    - action: FailJobSet\n"),
-        ("M711:16",),
+        ("M703:16",),
     ),
     Row("a rack that is not", pod(spec=", nodeSelector: {nvidia.com/gpu.clique: r99}"), ("M712:4",)),
     Row("a rack that is", pod(spec=", nodeSelector: {nvidia.com/gpu.clique: r01}"), ()),
@@ -200,12 +200,12 @@ DEVICES = (
     ),
     Row("one template for two", domain("a", "ch") + domain("b", "ch"), ("M800:9",)),
     Row("one name in two namespaces", domain("a", "ch") + domain("b", "ch", namespace="other"), ()),
-    Row("a template that nothing makes", domain("d", "channel") + claiming("p", "chanel"), ("M802:13",)),
-    Row("a template elsewhere", domain("d", "ch", namespace="other") + claiming("p", "ch"), ("M802:13",)),
+    Row("a template that nothing makes", domain("d", "channel") + claiming("p", "chanel"), ("M800:13",)),
+    Row("a template elsewhere", domain("d", "ch", namespace="other") + claiming("p", "ch"), ("M800:13",)),
     Row("an open namespace", domain("d", "ch", namespace="''") + claiming("p", "ch"), ()),
     Row("unused", domain("d", "ch") + claiming("p", "ch").replace(", claims: [{name: ch}]", ""), ("M804:13",)),
     Row("undeclared", pod(spec="").replace("image: i", "resources: {claims: [{name: x}]}"), ("M804:4",)),
-    Row("one GPU of four", domain("d", "ch") + claiming("p", "ch", 1), ("M806:13",)),
+    Row("one GPU of four", domain("d", "ch") + claiming("p", "ch", 1), ("M809:13",)),
     Row(
         "too many nodes",
         HELD
@@ -346,26 +346,26 @@ KAI = (
         group("{queue: q, subGroups: [{name: a, parent: b}, {name: b, parent: a}]}"),
         ("M715:4", "M715:4"),
     ),
-    Row("a minimum of 0", group("{queue: q, minMember: 0}"), ("M716:4",), {"kai": "0.17.0"}),
-    Row("a minimum of 0, 0.16.8", group("{queue: q, minMember: 0}"), ("M716:4",), {"kai": "0.16.8"}),
+    Row("a minimum of 0", group("{queue: q, minMember: 0}"), ("M715:4",), {"kai": "0.17.0"}),
+    Row("a minimum of 0, 0.16.8", group("{queue: q, minMember: 0}"), ("M715:4",), {"kai": "0.16.8"}),
     *(Row(f"a minimum of 0, {v}", group("{queue: q, minMember: 0}"), (), {"kai": v}) for v in ("0.16.9", "0.17.1")),
-    Row("a minimum in quotes", group("{queue: q, minMember: '2'}"), ("M716:4",)),
-    Row("a leaf without minimum", group("{queue: q, subGroups: [{name: a}]}"), ("M716:4",)),
+    Row("a minimum in quotes", group("{queue: q, minMember: '2'}"), ("M715:4",)),
+    Row("a leaf without minimum", group("{queue: q, subGroups: [{name: a}]}"), ("M715:4",)),
     Row(
         "both minimums",
         group("{queue: q, minMember: 2, minSubGroup: 1, subGroups: [{name: a, minMember: 2}]}"),
-        ("M716:4",),
+        ("M715:4",),
     ),
     Row(
         "a minimum of a parent",
         group("{queue: q, subGroups: [{name: a, minMember: 2}, {name: b, minMember: 2, parent: a}]}"),
-        ("M716:4",),
+        ("M715:4",),
     ),
-    Row("too many subgroups", group("{queue: q, minSubGroup: 2, subGroups: [{name: a, minMember: 2}]}"), ("M716:4",)),
+    Row("too many subgroups", group("{queue: q, minSubGroup: 2, subGroups: [{name: a, minMember: 2}]}"), ("M715:4",)),
     Row(
         "optional subgroups",
         group("{queue: q, minSubGroup: 1, subGroups: [{name: a, minMember: 2}, {name: b, minMember: 2}]}"),
-        ("M716:4",),
+        ("M715:4",),
     ),
     Row(
         "optional subgroups that may stay away",
@@ -375,8 +375,8 @@ KAI = (
         ),
         (),
     ),
-    Row("optional subgroups too early", group("{queue: q, minSubGroup: 1}"), ("M814:4",), {"kai": "0.14"}),
-    Row("no duration", group("{queue: q, preemptionDelay: 5}"), ("M814:4",)),
+    Row("optional subgroups too early", group("{queue: q, minSubGroup: 1}"), ("M780:4",), {"kai": "0.14"}),
+    Row("no duration", group("{queue: q, preemptionDelay: 5}"), ("M780:4",)),
     Row(
         "a Job with a tail",
         group("{queue: q, minMember: 4}")
@@ -389,9 +389,9 @@ KAI = (
         .replace("batch/v1", "apps/v1")
         .replace("kind: Job", "kind: Deployment")
         .replace("parallelism", "replicas"),
-        ("M817:3",),
+        ("M717:3",),
     ),
-    Row("another sum", group("{queue: q, minMember: 3, subGroups: [{name: a, minMember: 2}]}"), ("M716:4",)),
+    Row("another sum", group("{queue: q, minMember: 3, subGroups: [{name: a, minMember: 2}]}"), ("M715:4",)),
     Row(
         "a leaf that waits in vain",
         group("{queue: q, minMember: 2, subGroups: [{name: a, minMember: 2}]}")
@@ -446,12 +446,12 @@ KAI = (
     Row(
         "a parent queue in a label", pod(metadata=", labels: {kai.scheduler/queue: default-parent-queue}"), ("M719:3",)
     ),
-    Row("an unknown field", group("{queue: q, minMembers: 2}"), ("M814:4",)),
-    Row("a field too early", group("{queue: q, preemptionDelay: 1m}"), ("M814:4",), {"kai": "0.16"}),
-    Row("a field too late", group("{queue: q, parallelism: 1}"), ("M814:4",)),
-    Row("a choice of 0.18", group("{queue: q, preemptibility: semi-preemptible}"), ("M814:4",), {"kai": "0.17"}),
+    Row("an unknown field", group("{queue: q, minMembers: 2}"), ("M780:4",)),
+    Row("a field too early", group("{queue: q, preemptionDelay: 1m}"), ("M780:4",), {"kai": "0.16"}),
+    Row("a field too late", group("{queue: q, parallelism: 1}"), ("M780:4",)),
+    Row("a choice of 0.18", group("{queue: q, preemptibility: semi-preemptible}"), ("M780:4",), {"kai": "0.17"}),
     Row("a new choice", group("{queue: q, preemptibility: semi-preemptible}"), (), {"kai": "0.18.3"}),
-    Row("a choice that is none", group("{queue: q, preemptibility: never}"), ("M814:4",)),
+    Row("a choice that is none", group("{queue: q, preemptibility: never}"), ("M780:4",)),
     Row("a misspelt annotation", job(2, ", annotations: {kai.scheduler/toplogy: hall}"), ("M815:3",)),
     Row("another prefix", pod(metadata=", labels: {kai-scheduler/queue: q}"), ("M815:3",)),
     Row("an annotation as a label", pod(metadata=", labels: {pod-group-name: g}"), ("M815:3",)),
@@ -470,27 +470,27 @@ KAI = (
     Row(
         "another scheduler",
         group("{queue: q}") + pod(metadata=IN_G).replace("schedulerName: kai-scheduler, ", ""),
-        ("M778:9",),
+        ("M706:9",),
     ),
-    Row("no skip mark", group("{queue: q}") + job(2, template=IN_G), ("M701:12",)),
+    Row("no skip mark", group("{queue: q}") + job(2, template=IN_G), ("M707:12",)),
     Row("a skip mark", group("{queue: q}") + job(2, SKIP, IN_G), ()),
-    Row("a skip mark without quotes", group("{queue: q}") + job(2, SKIP.replace("'", ""), IN_G), ("M701:8",)),
-    Row("a Job too early", group("{queue: q}") + job(2, SKIP, IN_G), ("M701:12",), {"kai": "0.14"}),
+    Row("a skip mark without quotes", group("{queue: q}") + job(2, SKIP.replace("'", ""), IN_G), ("M707:8",)),
+    Row("a Job too early", group("{queue: q}") + job(2, SKIP, IN_G), ("M707:12",), {"kai": "0.14"}),
     Row(
         "an unknown subgroup",
         group("{queue: q, subGroups: [{name: lead, minMember: 0}]}")
         + pod(metadata=f"{IN_G}, labels: {{kai.scheduler/subgroup-name: leed}}"),
-        ("M701:8",),
+        ("M707:8",),
     ),
-    Row("no subgroup", group("{queue: q, subGroups: [{name: lead, minMember: 0}]}") + pod(metadata=IN_G), ("M701:6",)),
-    Row("one of many", group(f"{{queue: q, minMember: 1, {CLIQUE}}}") + job(8, SKIP, IN_G), ("M817:4",)),
+    Row("no subgroup", group("{queue: q, subGroups: [{name: lead, minMember: 0}]}") + pod(metadata=IN_G), ("M707:6",)),
+    Row("one of many", group(f"{{queue: q, minMember: 1, {CLIQUE}}}") + job(8, SKIP, IN_G), ("M717:4",)),
     Row(
         "a Job of one",
         job(
             8,
             ", annotations: {" + ONE_RACK + "}",
         ),
-        ("M817:3",),
+        ("M717:3",),
     ),
     Row(
         "a Job of all",
@@ -506,7 +506,7 @@ KAI = (
             f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: a, namespace: ml, annotations: {{{ONE_RACK}}}}}\n"
             "spec:\n  replicas: 2\n  template:\n"
             "    spec: {schedulerName: kai-scheduler, containers: [{name: main}]}\n---\n",
-            ("M817:3",),
+            ("M717:3",),
         )
         for kind in ("Deployment", "ReplicaSet", "StatefulSet")
     ),
@@ -515,16 +515,16 @@ KAI = (
         group(f"{{queue: q, minMember: 2, {CLIQUE}}}")
         + pod("a", metadata=IN_G).replace("image: i", "resources: {limits: {nvidia.com/gpu: 4}}")
         + pod("b", metadata=IN_G).replace("image: i", "resources: {limits: {nvidia.com/gpu: 1}}"),
-        ("M817:4",),
+        ("M717:4",),
     ),
-    Row("one name", group("{queue: q}") + group("{queue: q}", namespace="b"), ("M818:8",), {"kai": "0.17"}),
+    Row("one name", group("{queue: q}") + group("{queue: q}", namespace="b"), ("M704:8",), {"kai": "0.17"}),
     Row(
         "first available",
         claim("{requests: [{name: g, firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]}]}")
         + pod(spec=", resourceClaims: [{name: x, resourceClaimTemplateName: c}]").replace(
             "image: i", "resources: {claims: [{name: x}]}"
         ),
-        ("M819:4",),
+        ("M857:4",),
     ),
     Row(
         "a shared claim",
@@ -532,6 +532,6 @@ KAI = (
         + pod(spec=", resourceClaims: [{name: x, resourceClaimName: c}]").replace(
             "image: i", "resources: {claims: [{name: x}]}"
         ),
-        ("M819:3",),
+        ("M857:3",),
     ),
 )

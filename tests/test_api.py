@@ -134,7 +134,7 @@ def test_what_if_and_slack_are_those_of_the_command_line(monkeypatch: pytest.Mon
         assert answer.data == json.loads(command("capacity", *given, *options, "--format", "json", cwd=PRETRAIN).stdout)
     assert other == topology.what_if(more=[MORE]).what_if(without=[RACK, "gb-a2-n[01-04]"])
     for wrong in ({"more": ["gb200+x racks"]}, {"without": [MORE]}):
-        with pytest.raises(bayplan.Invalid, match="A989") as raised:
+        with pytest.raises(bayplan.Invalid, match="A920") as raised:
             topology.what_if(**wrong)
         (option,) = ("--with" if key == "more" else "--without" for key in wrong)
         done = command(
@@ -270,7 +270,7 @@ def test_errors_of_files_and_options_are_findings(tmp_path: Path) -> None:
     workflows, topology = bayplan.load(PRETRAIN / "workflow.yaml"), bayplan.load_topology(PRETRAIN / "topology.yaml")
     with pytest.raises(bayplan.Invalid, match=r"A904"):
         bayplan.render(workflows, topology, bayplan.Options(target={"kia": "0.17"}))
-    with pytest.raises(bayplan.Invalid, match=r"A924"):
+    with pytest.raises(bayplan.Invalid, match=r"A920"):
         bayplan.plan(workflows, topology, bayplan.Options(accept=["P555"]))
     with pytest.raises(ValueError, match="unknown form"):
         bayplan.plan(workflows, topology).show("pdf")

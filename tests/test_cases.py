@@ -65,6 +65,11 @@ def test_every_code_has_one_section_in_order_on_a_page_of_its_letter() -> None:
     assert sorted(declared) == sorted(sections())
 
 
+def test_codes_are_few() -> None:
+    """A code is what a user looks up: extend the section of one that says what to do."""
+    assert len(sections()) <= 391
+
+
 def test_every_code_has_a_case() -> None:
     assert sorted({code_of(case) for case in NAMES} | covered()) == sorted(sections())
 

@@ -12,7 +12,7 @@ import yaml
 from support import TOPOLOGY, WORKER, workflow
 from tools.run import bayplan
 
-COVERS = {"W500", "W510", "W512", "W642"}
+COVERS = {"W500", "A950", "W512", "W642"}
 READING = ("lint", "check", "plan")
 CODE = re.compile(r"\b(error|warning)\[([A-Z]\d+)\]")
 
@@ -278,7 +278,7 @@ def test_workers_that_start_after_their_leader_are_placed(scheduler: str, hall: 
 
 def test_trainer_makes_a_pod_group_of_its_own(hall: Path) -> None:
     runtime, train = trainer({"coscheduling": {}})
-    assert placed(hall, [runtime, {**train, "metadata": {**train["metadata"], **ASKED}}])[0] == ["error W510"]
+    assert placed(hall, [runtime, {**train, "metadata": {**train["metadata"], **ASKED}}])[0] == ["error A950"]
 
 
 def deployment(replicas: int, **spec: Any) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def test_replicas_of_a_deployment_that_need_no_others(scheduler: str, hall: Path
     assert "kind: PodGroup" not in output
     assert "bayplan.dev/gang: w" in output
     asked = job(pod(gpus=4), annotations={"bayplan.dev/replicas": "apart"})
-    assert placed(hall, asked, "-s", scheduler)[0] == ["error A942"]
+    assert placed(hall, asked, "-s", scheduler)[0] == ["error A940"]
 
 
 def test_the_api_version_of_a_rule(hall: Path) -> None:
@@ -436,9 +436,9 @@ def test_a_queue_beside_a_workload_that_bayplan_places(hall: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "found"),
     [
-        ({}, "error P524"),
+        ({}, "error P502"),
         ({"tolerations": [{"key": "team", "operator": "Exists"}]}, ""),
-        ({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"example.com/class": "a100"}}, "error P524"),
+        ({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"example.com/class": "a100"}}, "error P502"),
         ({"tolerations": [{"operator": "Exists"}], "nodeSelector": {"example.com/class": "h100"}}, ""),
     ],
 )

@@ -244,7 +244,7 @@ def test_pods_of_part_of_a_node_are_not_told_to_become_fewer(tmp_path: Path) -> 
 
 def test_the_queue_of_the_topology_is_where_it_stands(tmp_path: Path) -> None:
     report = reported(tmp_path, "-s", "none")
-    assert re.search(r"^topology\.yaml:6:\d+: warning\[F682\]", report, re.M)
+    assert re.search(r"^topology\.yaml:6:\d+: warning\[F683\]", report, re.M)
 
 
 @pytest.mark.parametrize("name", ["priorityClass", "priority"])
@@ -280,7 +280,7 @@ def test_an_annotation_of_a_scheduler_that_bayplan_does_not_know(tmp_path: Path)
         pod["schedulerName"] = name
         (tmp_path / "a.yaml").write_text(json.dumps({**jobset, "spec": {"replicatedJobs": [job]}}))
         made = bayplan("lint", "a.yaml", cwd=tmp_path)
-        assert ("M710" in made.stdout + made.stderr) == found
+        assert ("M706" in made.stdout + made.stderr) == found
 
 
 def test_all_memory_of_a_node_whose_gpus_a_job_takes(tmp_path: Path) -> None:

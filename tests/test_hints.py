@@ -17,28 +17,28 @@ LEAST = 289
 """Hints that are followed, and mend their case."""
 
 WRONG: dict[str, str] = {
-    "A912-an-sbatch-script A912": "the script has no image (W615)",
+    "A912-an-sbatch-script A912": "the script has no image (W310)",
     "A967-not-listed A967": "no function expands the other Workflow either",
-    "A989-node A989": "the name is in a list of names",
+    "A920-node A920": "the name is in a list of names",
     "F665-gang-koordinator-fills-domains F681": "the field is not at its place in a policy",
-    "F705-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
+    "F631-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
     "F741-group-groups-neighbouring-ranks-2 F741": "the fields are those of workloads, and the place is in a policy",
     "M849-a-pool-another-kind M849": "the field is in the text of a NetworkAttachmentDefinition",
     "M849-an-unknown-plugin M849": "with the right plugin, its subnet is too large",
     "R112-alias-as-key R112": "the place is only the first character of the alias",
-    "R139-in-the-defaults R139": "the value of `image` is missing too (R126)",
-    "R139-two-documents R139": "both documents describe the same sections",
+    "R123-in-the-defaults R123": "the value of `image` is missing too (R126)",
+    "R123-two-documents R123": "both documents describe the same sections",
     "T509-hosts-alone T509": "the level is an option of the command line",
     "W353-no-name W353": "the whole column goes, not only the place of its name",
-    "W389-jobset W389": "the runtime belongs to the cluster, and KAI needs `schedulerName` in it (F782)",
-    "W597-more-than-a-network W542": "the field is metadata of TorchX",
+    "W360-jobset W360": "the runtime belongs to the cluster, and KAI needs `schedulerName` in it (F782)",
+    "W595-more-than-a-network W542": "the field is metadata of TorchX",
 }
 """Case and code -> why something else is reported after the hint."""
 
 UNPLACED = {
-    "R105-line-separator R105",
+    "R104-line-separator R104",
     "R116-within-itself R116",
-    "R139-dropped R139",
+    "R123-dropped R123",
     "R150-open-quote R150",
     "R153-pbs R153",
     "T440-a-node-nobody-places T440",

@@ -222,7 +222,7 @@ def test_a_project(tmp_path: Path) -> None:
     for name in ("workflow.yaml", "topology.yaml"):
         shutil.copy(PRETRAIN / name, tmp_path)
     (tmp_path / "bayplan.yaml").write_text(PROJECT)
-    assert "warning[O809]" in bayplan("generate", cwd=tmp_path).stderr
+    assert "warning[O805]" in bayplan("generate", cwd=tmp_path).stderr
     for data, _ in cases(parse(PROJECT), 0):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         (tmp_path / "bayplan.yaml").write_text(dumped(data))

@@ -36,37 +36,37 @@ from topology_files import exported, found_in, imported
 from topology_files import topology as read
 
 INVARIANTS: Mapping[int, tuple[str, ...]] = {
-    1: ("T401", "T502"),  # a node has one place
-    2: ("T402", "T505", "T506"),  # a value has one parent; the few nodes that say otherwise are named
+    1: ("T401",),  # a node has one place
+    2: ("T401", "T505", "T518"),  # a value has one parent; the few nodes that say otherwise are named
     3: ("T503",),  # every node of a pool has the labels of its levels
-    4: ("T408", "T509"),  # a level holds more than one node
+    4: ("T404", "T509"),  # a level holds more than one node
     5: ("T404",),  # and more than one domain
-    6: ("T405", "T508"),  # domains grow in number from coarse to fine
-    7: ("T511",),  # the host's label is the node's name
+    6: ("T405",),  # domains grow in number from coarse to fine
+    7: ("T537",),  # the host's label is the node's name
     8: ("T406", "T505", "T522"),  # a rack has one NVLink partition, or is split evenly
     9: ("T406", "T505"),  # a partition is in one rack
-    10: ("T507",),  # a partition that is none
+    10: ("T513",),  # a partition that is none
     11: ("T409",),  # sizes of known hardware
     12: ("T410",),  # domains of unequal size
     13: ("T411",),  # usable nodes for what is planned
     14: ("T513",),  # GPUs to allocate against those that are there
     15: ("T514",),  # one shape a pool
-    16: ("T474", "T539", "T510", "T545"),  # a node on two leaves, or a fabric that is reduced
-    17: ("T540", "T449"),  # several roots
+    16: ("T401", "T555", "T510", "T545"),  # a node on two leaves, or a fabric that is reduced
+    17: ("T545", "T449"),  # several roots
     18: ("T515",),  # hosts that are no workers
     19: ("T412", "T413", "T461"),  # what labels and schedulers can hold
     20: ("T536",),  # a value that stands for a longer one
-    21: ("T480", "F718", "F719"),  # names in Slurm
-    22: ("T475", "T476", "F705"),  # sizes of blocks
-    23: ("T480", "F718"),  # Slurm's 65,536 nodes
-    24: ("T502", "T532", "T480"),  # units that make a tree
-    25: ("F705", "T533"),  # spines that end between blocks
-    26: ("T570", "T571"),  # units that lose their names
-    27: ("F719", "T554"),  # every node has its own name in Slurm
-    28: ("M720", "M722", "M723", "M728", "T461"),  # HyperNodes
+    21: ("T480", "F614", "F667"),  # names in Slurm
+    22: ("T475", "F631"),  # sizes of blocks
+    23: ("T480", "F614"),  # Slurm's 65,536 nodes
+    24: ("T401", "T532", "T480"),  # units that make a tree
+    25: ("F631", "T425"),  # spines that end between blocks
+    26: ("T571",),  # units that lose their names
+    27: ("F667", "T537"),  # every node has its own name in Slurm
+    28: ("M720", "M722", "T461"),  # HyperNodes
     29: ("T444",),  # a file that is too old, or not true any more
     30: ("T414", "T530"),  # hostlists
-    31: ("P551", "P556", "P558", "F703"),  # groups that fit nowhere
+    31: ("P551", "P556", "F631"),  # groups that fit nowhere
     32: ("T529",),  # output that was cut off
 }
 """Number -> the codes that tell of it."""
@@ -206,10 +206,10 @@ CHECK = ("check",)
 NVLINK = (*LEVELS[:-1], f"{LEVELS[-1]},nvlink")
 FIRST = NODES[0].name
 BROKEN = (
-    Broken(1, "T502", "error", of_nodes(lambda items: items.append(items[0])), (FIRST,), LEVELS),
+    Broken(1, "T401", "error", of_nodes(lambda items: items.append(items[0])), (FIRST,), LEVELS),
     Broken(1, "T401", "error", native(row(1, nodes="gb-11-n1")), ("gb-11-n1",), command=CHECK),
     Broken(2, "T505", "error", of_nodes(labels(0, spine="s2")), (FIRST, "s2", "s1"), LEVELS),
-    Broken(2, "T402", "error", native(row(1, path="s2/r11")), ("r11", "s1", "s2"), command=CHECK),
+    Broken(2, "T401", "error", native(row(1, path="s2/r11")), ("r11", "s1", "s2"), command=CHECK),
     Broken(3, "T503", "error", of_nodes(labels(0, rack=None)), (FIRST, RACK), LEVELS),
     Broken(3, "T503", "error", of_nodes(labels(0, rack="")), (FIRST, RACK), LEVELS),
     Broken(3, "T503", "info", of_nodes(labels(0, rack=None)), (FIRST, RACK), (*LEVELS, "--exclude-incomplete")),
@@ -217,31 +217,31 @@ BROKEN = (
     Broken(
         5, "T404", "info", native(lambda pool: [row(n, path=f"s1/r{n}")(pool) for n in range(4)]), ("spine",), (), CHECK
     ),
-    Broken(6, "T508", "error", of_nodes(lambda items: None), (RACK,), (*LEVELS[2:], *LEVELS[:2])),
-    Broken(7, "T511", "warning", of_nodes(labels(0, host="other")), (FIRST, "other"), LEVELS),
+    Broken(6, "T405", "error", of_nodes(lambda items: None), (RACK,), (*LEVELS[2:], *LEVELS[:2])),
+    Broken(7, "T537", "warning", of_nodes(labels(0, host="other")), (FIRST, "other"), LEVELS),
     Broken(8, "T505", "error", cliques((0, f"{UUID}.99")), (f"{UUID}.99",), NVLINK),
     Broken(8, "T522", "warning", cliques((0, f"{UUID}.98"), (1, f"{UUID}.98")), ("rack", "2"), NVLINK),
     Broken(9, "T505", "error", cliques(*((n, f"{UUID}.12") for n in range(4))), (f"{UUID}.12",), NVLINK),
-    Broken(10, "T507", "warning", cliques((0, None)), (FIRST,), LEVELS),
-    Broken(10, "T507", "warning", cliques((0, "00000000-0000-0000-0000-000000000000.0")), (FIRST,), LEVELS),
+    Broken(10, "T513", "warning", cliques((0, None)), (FIRST,), LEVELS),
+    Broken(10, "T513", "warning", cliques((0, "00000000-0000-0000-0000-000000000000.0")), (FIRST,), LEVELS),
     Broken(11, "T409", "warning", native(both(level(1, nvlink=True), row(0, nodes="gb-[01-19]"))), ("19",), (), CHECK),
     Broken(12, "T410", "info", native(row(0, nodes="gb-11-n1")), ("rack", "3 with 4"), command=CHECK),
     Broken(13, "T411", "warning", native(both(level(1, plan=4), row(0, nodes="gb-11-n1"))), ("4",), (), CHECK),
     Broken(14, "T513", "warning", of_nodes(fewer(0)), (FIRST, "3", "4"), LEVELS),
     Broken(15, "T514", "error", (frame(), *of_nodes(cards(0))), (FIRST, NODES[1].name)),
-    Broken(16, "T474", "error", text(slurm_tree() + "SwitchName=r99 Nodes=gb-11-n1\n"), ("gb-11-n1", "r11")),
-    Broken(16, "T539", "info", text(fabric_texts.ibnetdiscover(hall())), ("leaf",)),
-    Broken(17, "T540", "warning", text(fabric_texts.ibnetdiscover(hall()._replace(core=False))), ("2",)),
+    Broken(16, "T401", "error", text(slurm_tree() + "SwitchName=r99 Nodes=gb-11-n1\n"), ("gb-11-n1", "r11")),
+    Broken(16, "T555", "info", text(fabric_texts.ibnetdiscover(hall())), ("leaf",)),
+    Broken(17, "T545", "warning", text(fabric_texts.ibnetdiscover(hall()._replace(core=False))), ("2",)),
     Broken(18, "T515", "info", of_nodes(taint(0)), (FIRST,), LEVELS),
     Broken(19, "T412", "error", native(row(0, path="s1/-r11")), ("-r11",), command=CHECK),
     Broken(20, "T536", "info", hashed(), ("x0123456789abcd11",)),
     Broken(21, "T480", "error", text(f"BlockName={'b' * 65} Nodes=n1"), ("64",)),
     Broken(22, "T475", "error", text(slurm_blocks().replace("4,8", "4,12")), ("12", "4")),
-    Broken(22, "T476", "warning", text(slurm_blocks().replace("4,8", "5")), ("5", "4")),
+    Broken(22, "T475", "warning", text(slurm_blocks().replace("4,8", "5")), ("5", "4")),
     Broken(23, "T480", "error", text("BlockName=a Nodes=n[1-65537]"), ("65537", "65536")),
     Broken(24, "T532", "error", text("SwitchName=a Switches=b"), ("b",)),
     Broken(24, "T532", "error", text("SwitchName=a Switches=b\nSwitchName=b Switches=a"), ("a", "b")),
-    Broken(24, "T502", "error", text("BlockName=a Nodes=n1\nBlockName=a Nodes=n2"), ("a",)),
+    Broken(24, "T401", "error", text("BlockName=a Nodes=n1\nBlockName=a Nodes=n2"), ("a",)),
     Broken(28, "M720", "error", text(hyper_nodes().replace("name: r21", "name: r12")), ("r12",)),
     Broken(28, "M722", "error", text(hyper_nodes().partition("\n---\n")[0]), ("r11",)),
     Broken(30, "T414", "error", native(row(0, nodes="n[5-3]")), ("5-3",), command=CHECK),
@@ -292,7 +292,7 @@ def test_every_invariant_has_its_codes_and_a_failing_case() -> None:
 
 def test_cases_that_are_counted_on_are_there() -> None:
     """Those of invariants that need a workflow, two topologies or a clock."""
-    for code in ("T570", "T571", "F719", "T444", "P551", "P556", "F705"):
+    for code in ("T571", "F667", "T444", "P551", "P556", "F631"):
         assert [name for name in NAMES if code_of(name) == code and (CASES / name / "command").exists()], code
 
 

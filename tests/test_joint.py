@@ -57,15 +57,15 @@ def test_two_of_three_workflows_fit(jobs: Path) -> None:
     assert codes(jobs, "check one two three") == [("three.workflow.yaml", "P566")]
     assert codes(jobs, "check three two one") == [("one.workflow.yaml", "P566")]
     assert codes(jobs, "check one two three --alone") == []
-    assert codes(jobs, "check one two three --together") == [("three.workflow.yaml", "P567")]
+    assert codes(jobs, "check one two three --together") == [("three.workflow.yaml", "P566")]
     assert codes(jobs, "plan one two three") == [("three.workflow.yaml", "P566")]
 
 
 def test_the_sentence_of_workflows_that_do_not_fit_together(jobs: Path) -> None:
-    (line,) = (each for each in run(jobs, "check one two three --together").stdout.splitlines() if "P567" in each)
+    (line,) = (each for each in run(jobs, "check one two three --together").stdout.splitlines() if "P566" in each)
     names = "one/train, three/train, two/train"
     assert line == (
-        "three.workflow.yaml:8:5: error[P567]: the workflows do not fit together: "
+        "three.workflow.yaml:8:5: error[P566]: the workflows do not fit together: "
         'gang "three/train" does not fit beside "one/train", "two/train": '
         f'together they need 3 instances of "{names}" (64 pods each, at most 1 per node, all in one spine); '
         f'the cluster has room for 2 instances of "{names}"'
@@ -78,16 +78,16 @@ def test_what_is_no_list_of_jobs_to_run_is_proven_one_by_one(jobs: Path) -> None
     subprocess.run(["git", "init", "-q"], cwd=jobs, check=True)
     subprocess.run(["git", "add", "."], cwd=jobs, check=True)
     assert codes(jobs, "check topology.yaml") == []
-    assert codes(jobs, "check topology.yaml --together") == [("two.workflow.yaml", "P567")]
+    assert codes(jobs, "check topology.yaml --together") == [("two.workflow.yaml", "P566")]
 
 
 def test_a_workflow_with_an_error_does_not_hide_the_others(jobs: Path) -> None:
     path = jobs / "two.workflow.yaml"
     path.write_text(path.read_text().replace("required: spine", "required: spin"))
-    assert codes(jobs, "check one two three") == [("two.workflow.yaml", "W324")]
+    assert codes(jobs, "check one two three") == [("two.workflow.yaml", "W323")]
     (jobs / "four.workflow.yaml").write_text(JOB.replace("name: pretrain", "name: four"))
     found = codes(jobs, "check one two three four.workflow.yaml")
-    assert sorted(found) == [("four.workflow.yaml", "P566"), ("two.workflow.yaml", "W324")]
+    assert sorted(found) == [("four.workflow.yaml", "P566"), ("two.workflow.yaml", "W323")]
 
 
 def test_documents_of_one_file_in_their_order(jobs: Path) -> None:

@@ -18,7 +18,7 @@ from tools.effort import examples
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 LEVELS = ["zone", "spine", "rack"]
 LABELS = [f"example.com/{level}" for level in LEVELS]
-UNFIT = {"P551", "P552", "P506", "P554", "P558", "P559"}
+UNFIT = {"P551", "P552", "P506", "P554", "P559"}
 
 
 @st.composite

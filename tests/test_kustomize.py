@@ -312,7 +312,7 @@ def test_functions_of_bases_and_components(key: str, remote: bool, programs: Pat
     assert {each["kind"] for each in objects(build(programs, top))} == {"JobSet", "ComputeDomain", "PodGroup"}
     done = doctor(programs, top)
     assert done.returncode == 0, done.stdout
-    assert ("warning[O832]: a remote folder has functions" in done.stdout) is remote
+    assert ("warning[O831]: a remote folder has functions" in done.stdout) is remote
 
 
 def test_the_references_of_the_command(programs: Path, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ FREE: dict[str, str] = {
     "cluster-topology path": "T412",
     "cluster-topology labelText": "T412",
     "osmo-pool topologyKey/label": "T412",
-    "cluster-topology template/metadata/labels/*": "T430",
+    "cluster-topology template/metadata/labels/*": "W313",
     "osmo-workflow task/credentials/*/*": "W453",
     "project path": "A929",
     "torchx-app role/image": "S206",

@@ -18,7 +18,7 @@ from tools.effort import examples
 NAMES = ["a", "b", "c", "d"]
 LEVELS = ["", "example.com/spine", "nvidia.com/gpu.clique"]
 VERSIONS = KNOWN["kai"]
-TREE = {"M715", "M716"}
+TREE = {"M715"}
 
 
 def without_nothing(**fields: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tools.data import parse, parse_all
 from tools.golden import GOLDEN
 from tools.run import bayplan
 
-COVERS = {"A950", "P524", "A942"}
+COVERS = {"A950", "P502", "A940"}
 
 ADOPT = {"match": {"kind": "*"}, "gang": {"placement": {"required": "rack"}}, "adopt": True}
 SCHEDULERS = ("kai", "volcano", "kueue", "koordinator", "native")
@@ -246,7 +246,7 @@ def test_a_train_job_of_trainer_2_0_has_one_override_of_each_job() -> None:
     rule = {"match": {"kind": "TrainJob"}, "gang": {}}
     asked = {"policy": [rule], "scheduler": "none", "topology": at({"kubernetes": "1.34", "trainer": "2.0"})}
     made = Outcome(*a_train_job(podSpecOverrides=[theirs]), **asked)
-    assert made.codes == ["F615", "F682"]
+    assert made.codes == ["F615", "F683"]
     assert made.after[0]["spec"]["podSpecOverrides"] == [
         {**theirs, "targetJobs": [{"name": "other"}]},
         {"targetJobs": [{"name": "node"}], "nodeSelector": {**theirs["nodeSelector"], "example.com/gpus": "h100"}},
@@ -283,7 +283,7 @@ def with_pool_of_cpus() -> dict[str, Any]:
 
 def test_pods_without_gpus_that_select_other_nodes_are_no_gpu_pods() -> None:
     asked = {"placement": "required=spine"}
-    assert Outcome(ray(SYSTEM, **asked)).codes == ["P524"]
+    assert Outcome(ray(SYSTEM, **asked)).codes == ["P502"]
     left = Outcome(ray(SYSTEM, **asked, leave_out="he*"))
     assert left.codes == []
     (after,) = left.after
@@ -305,10 +305,10 @@ def test_pods_without_gpus_that_select_other_nodes_are_no_gpu_pods() -> None:
     ("expression", "codes"),
     [
         ({"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}, []),
-        ({"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}, ["P524"]),
+        ({"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}, ["P502"]),
         ({"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}, ["P518"]),
         ({"key": "node-role.kubernetes.io/control-plane", "operator": "DoesNotExist"}, ["P518"]),
-        ({"key": "nodepool", "operator": "Exists"}, ["P524"]),
+        ({"key": "nodepool", "operator": "Exists"}, ["P502"]),
     ],
 )
 def test_what_a_head_without_gpus_may_require_of_nodes(expression: Mapping[str, Any], codes: list[str]) -> None:

@@ -22,7 +22,7 @@ from judges.versions import UPSTREAM
 from support import TOPOLOGY
 from tools.run import bayplan, environment
 
-COVERS = {"A920", "R103", "A972", "A973", "A923", "O820"}
+COVERS = {"A920", "R103", "A967", "A973", "A912", "O820"}
 
 PLACED = {"bayplan.dev/placement": "required=rack"}
 
@@ -346,8 +346,8 @@ def test_a_file_of_ours_in_a_chart_is_worth_a_word(place: Place) -> None:
     stdin = text(TOPOLOGY)
     done = place.run(stdin)
     assert (done.returncode, done.stdout) == (0, stdin)
-    assert "<stdin>:4:7: warning[A972]: this ClusterTopology" in done.stderr
-    assert "A972" in place.refused(stdin, "--strict")
+    assert "<stdin>:4:7: warning[A967]: this ClusterTopology" in done.stderr
+    assert "A967" in place.refused(stdin, "--strict")
 
 
 def test_wrong_arguments(place: Place) -> None:
@@ -358,10 +358,10 @@ def test_wrong_arguments(place: Place) -> None:
     assert "R101" in place.refused(text(MAP), "--policy", "none.yaml")
     assert "A920" in place.refused(text(JOB), "--target", "x", code=2)
     rules = place.policy({"match": {"kind": "Job"}})
-    assert "A923" in place.refused(text(MAP), *rules, *rules, code=2)
+    assert "A912" in place.refused(text(MAP), *rules, *rules, code=2)
     policy = place.folder / "policy.yaml"
     policy.write_text(f"{policy.read_text()}---\n{policy.read_text()}", encoding="utf-8")
-    assert "A923" in place.refused(text(MAP), *rules)
+    assert "A912" in place.refused(text(MAP), *rules)
 
 
 def test_closed_streams(place: Place) -> None:

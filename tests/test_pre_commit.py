@@ -41,7 +41,7 @@ PROJECT = {
         "topology": "hall.yaml",
         "outputs": [
             {"workflows": ["jobs/*.workflow.yaml"], "to": "manifests/{workflow}/"},
-            {"workflows": ["jobs/*.workflow.yaml"], "to": "volcano.yaml", "scheduler": "volcano", "accept": ["F645"]},
+            {"workflows": ["jobs/*.workflow.yaml"], "to": "volcano.yaml", "scheduler": "volcano", "accept": ["F605"]},
         ],
     },
 }
@@ -389,7 +389,7 @@ def test_the_check_hook_sees_all_workflows_in_one_run(repository: Repository) ->
     repository.write("jobs/again.workflow.yaml", job("one"))
     repository.git("add", "-A")
     done = repository.pre_commit("run", "--all-files")
-    assert "error[O801]" in done.stdout.partition("bayplan check")[2]
+    assert "error[W301]" in done.stdout.partition("bayplan check")[2]
 
 
 def test_a_ci_run_shows_the_difference_and_writes_nothing(repository: Repository) -> None:

@@ -141,7 +141,7 @@ CHOICES = {
     "image": "each podSet has its own",
     "placement": "the same placement",
     "lifecycle": "the default",
-    "trainer": "only TrainJobs have a runtime (W389)",
+    "trainer": "only TrainJobs have a runtime (W360)",
     "ports": "the only ports anyway",
     "container": "the default",
     "backends": "settings of other schedulers",

@@ -25,7 +25,7 @@ from tools.effort import LONG, examples, thorough
 
 VERSIONS = golden.VERSIONS["kai"]
 KAI = ORACLES["kai"]
-COVERS = {"M701"}
+COVERS = {"M707"}
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 NAMES = {"W301"}  # random names may meet; that they are refused is tested elsewhere
 
@@ -94,7 +94,7 @@ def test_pods_that_kai_would_never_count_are_found(old: str, new: str) -> None:
     assert result.compiled
     text = "".join(emit(result.compiled.documents)).replace(old, new)
     found = KAI.read(list(parse_all(text))).diagnostics
-    assert [each.code for each in found] == ["M701"]
+    assert [each.code for each in found] == ["M707"]
 
 
 def test_a_gang_may_choose_its_topology() -> None:

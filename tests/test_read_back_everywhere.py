@@ -84,7 +84,7 @@ def reads_in_any_order(at: all_backends.At, result: support.Result, random: Rand
     assert sorted(oracle.read(documents).value or (), key=_order) == before
 
 
-AS_REQUESTED = {"M717", "M817"}
+AS_REQUESTED = {"M717"}
 """Lint also warns of what the random workflows request: a Topology of another name, and pods above `minReplicas`."""
 
 

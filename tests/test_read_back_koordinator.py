@@ -20,8 +20,8 @@ from tools.data import parse_all
 from tools.effort import examples
 
 KOORDINATOR = ORACLES["koordinator"]
-NAMES = {"W301", "P551", "P552", "P558"}
-GAPS = frozenset({"F602", "F604", "F605", "F627", "F639", "F631", "F690", "F680", "F681"})
+NAMES = {"W301", "P551", "P552"}
+GAPS = frozenset({"F602", "F604", "F605", "F626", "F639", "F631", "F690", "F680", "F681"})
 VERSIONS = golden.VERSIONS["koordinator"]
 
 

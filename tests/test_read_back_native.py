@@ -21,7 +21,7 @@ from tools.effort import examples
 NATIVE = ORACLES["native"]
 VERSIONS = golden.VERSIONS["native"][1:]
 COVERS = {"M707"}
-REFUSED = {"W301", "F631", "F638", "F670", "F671", "F684", "F680"}
+REFUSED = {"W301", "F631", "F638", "F615", "F614", "F683", "F680"}
 """What old versions and flat trees cannot say; names that meet are refused elsewhere."""
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -126,7 +126,7 @@ def test_whatever_gaps_are_accepted_there_are_manifests_that_the_judges_take(
     target = {"kubernetes": version}
     whole = {**flow, "spec": {**flow["spec"], "gangs": gangs}}
     result = support.run(without_kai(whole), random_workflows.TOPOLOGY, scheduler="native", target=target, accept=ALL)
-    assume(not {"W301", "F671"} & {each.code for each in result.diagnostics if each.severity == "error"})
+    assume(not {"W301", "F614"} & {each.code for each in result.diagnostics if each.severity == "error"})
     assert result.compiled is not None, result.diagnostics
     own = [each for each in result.documents if each["apiVersion"].startswith("scheduling.k8s.io/")]
     assert [complaint for each in own for complaint in judge(each, target)] == []
@@ -144,6 +144,6 @@ def test_pods_of_a_group_that_is_not_there_are_found() -> None:
 def test_groups_without_a_tree_over_them_are_gangs_of_their_own() -> None:
     """Below 1.37 an accepted gap leaves each placed group alone, and reading says so."""
     gang = {key: value for key, value in support.pretrain().items() if key != "placement"}
-    accept = frozenset({"F670"})
+    accept = frozenset({"F615"})
     result = support.run(support.workflow(gang), scheduler="native", target={"kubernetes": "1.36"}, accept=accept)
     assert [each.name for each in NATIVE.read(result.documents).value or ()] == [f"train-replica-{n}" for n in range(4)]

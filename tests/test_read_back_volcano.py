@@ -152,7 +152,7 @@ def volcano_jobs(**changes: Any) -> dict[str, Any]:
     return support.workflow(gang, queue="research", priorityClassName="high")
 
 
-LATE = frozenset({"F645"})
+LATE = frozenset({"F605"})
 """What Volcano places late or never."""
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -201,4 +201,4 @@ def test_a_restart_more_than_restarts() -> None:
 def test_pods_without_a_name_to_look_up_have_no_service() -> None:
     (job,) = support.run(VARIANTS["alone"], scheduler="volcano", accept=LATE).kinds("Job")
     assert list(job["spec"]["plugins"]) == ["env"]
-    assert job["metadata"]["annotations"] == {"volcano.sh/preemptable": "false", "bayplan.dev/accepted": "F645"}
+    assert job["metadata"]["annotations"] == {"volcano.sh/preemptable": "false", "bayplan.dev/accepted": "F605"}

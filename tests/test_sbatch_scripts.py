@@ -130,8 +130,8 @@ def test_a_guard_names_what_it_wants(body: str, expected: tuple[str, int, str]) 
     [
         ("sbcast -f a /tmp/a\n" + RUN, "W611", "mount the file"),
         (RUN + "sbatch next.sbatch\n", "W611", "bayplan import next.sbatch"),
-        (RUN + "if [ $? == 9 ]; then scontrol requeue $SLURM_JOB_ID; fi\n", "W610", "maxRestarts"),
-        (RUN + "rc=$?\nif (( rc )); then srun again; fi\n", "W610", "second step"),
+        (RUN + "if [ $? == 9 ]; then scontrol requeue $SLURM_JOB_ID; fi\n", "W609", "maxRestarts"),
+        (RUN + "rc=$?\nif (( rc )); then srun again; fi\n", "W609", "second step"),
         ("trap 'scontrol requeue $SLURM_JOB_ID' USR1\n" + RUN, "W611", "write out"),
         ("srun bash -c 'scontrol show hostnames; python a'\n", "W611", "batch script"),
         ("X=$(srun python ask.py)\n" + RUN, "W609", "--set X=VALUE"),
@@ -154,7 +154,7 @@ def test_what_pods_cannot_do_is_refused(body: str, code: str, word: str) -> None
         ("srun numactl --membind=0 python train.py\n", set()),
         ("srun env A=1 python train.py\n", set()),
         (RUN + "if [ $? -ne 0 ]; then touch failed; fi\n", {"W613"}),
-        ("sed -i s/a/b/ /fsx/conf\n" + RUN, {"W637", "W628"}),
+        ("sed -i s/a/b/ /fsx/conf\n" + RUN, {"W611", "W628"}),
     ],
 )
 def test_what_runs_otherwise_is_told(body: str, codes: set[str]) -> None:

@@ -17,23 +17,23 @@ from bayplan.workflows.existing import Selected, select
 from judges import UPSTREAM
 
 EXAMPLES = UPSTREAM / "examples"
-NAMELESS = "W511"
+NAMELESS = "W339"
 """Most of Kueue's examples have a `generateName`."""
 
 FOUND: Mapping[str, Mapping[str, int]] = {
     "dra/demo__specs__imex__nvbandwidth-test-job-2.yaml": {"W506": 1},
-    "dra/tests__bats__specs__nvb.tmpl.yaml": {"W502": 1, "W506": 1},
-    "grove/operator__e2e__yaml__tas-topology-condition.yaml": {"W505": 1},
+    "dra/tests__bats__specs__nvb.tmpl.yaml": {"W641": 1, "W506": 1},
+    "grove/operator__e2e__yaml__tas-topology-condition.yaml": {"W506": 1},
     "helm/kuberay-raycluster-32gpus/stdin.helm3.yaml": {"W506": 1},
     "helm/kuberay-raycluster-32gpus/stdin.helm4.yaml": {"W506": 1},
-    "koordinator/proposal-STALE-syntax-08.yaml": {"W502": 2},
+    "koordinator/proposal-STALE-syntax-08.yaml": {"W641": 2},
     "kustomize/dra-imex-nvbandwidth/nvbandwidth-test-job.yaml": {"W506": 1},
     "lws/docs__examples__sample__lws-rollout-strategy.yaml": {"W506": 1},
     "lws/docs__examples__vllm__TPU__lws.yaml": {"W506": 1},
     "trainer/examples__flux__lammps-train-gpus.yaml": {"W508": 1},
     "trainer/examples__flux__lammps-train-job.yaml": {"W508": 1},
     "trainer/examples__yaml__02-runtime-patches.yaml": {"W508": 1},
-    "trainer/examples__yaml__04-volcano-integration.yaml": {"W510": 1},
+    "trainer/examples__yaml__04-volcano-integration.yaml": {"A950": 1},
     "volcano/design-network-topology-02.yaml": {"W506": 1},
     "volcano/doc-network-topology-04.yaml": {"W506": 1},
     "volcano/doc-pytorch-plugin-00.yaml": {"W506": 1},

@@ -115,7 +115,7 @@ def test_there_is_no_workload_api_before_1_35(version: str) -> None:
     gang = {"name": "train", "podSets": [WORKER]}
     target = {"kubernetes": version}
     result = support.run(
-        support.workflow(gang), scheduler="native", target=target, accept=frozenset({"F615", "F682", "F638"})
+        support.workflow(gang), scheduler="native", target=target, accept=frozenset({"F615", "F683", "F638"})
     )
     assert result.compiled is not None, result.diagnostics
     assert result.kinds("Workload") == []
@@ -129,7 +129,7 @@ def test_nobody_can_accept_what_slurm_bridge_refuses(code: str) -> None:
     claimed = topology(accelerators=dra) if code == "F605" else topology()
     gang = {"name": "train", "placement": {"required": "rack"}, "podSets": [WORKER]}
     gang |= NO_DOMAIN if code == "F605" else {}
-    result = support.run(support.workflow(gang), claimed, scheduler="slurm-bridge", accept=frozenset({code, "F700"}))
+    result = support.run(support.workflow(gang), claimed, scheduler="slurm-bridge", accept=frozenset({code, "F631"}))
     assert [each.severity for each in result.diagnostics if each.code == code] == ["error"]
 
 
@@ -161,7 +161,7 @@ def test_all_metax_cards_of_a_node_have_their_links() -> None:
     metax["spec"]["pools"][0]["levels"] = [{"name": name, "label": f"example.com/{name}"} for name in ("spine", "rack")]
     result = support.run(support.workflow({"name": "train", "podSets": [WORKER]}), metax, scheduler="kueue")
     assert result.compiled is not None, result.diagnostics
-    assert {"W555", "M879"} & {*result.codes, *linted(result, metax)} == set()
+    assert {"W555", "M873"} & {*result.codes, *linted(result, metax)} == set()
 
 
 def test_hami_of_another_pool_is_no_matter() -> None:
@@ -174,7 +174,7 @@ def test_hami_of_another_pool_is_no_matter() -> None:
     flow = support.workflow({"name": "train", "pool": "gb200", "podSets": [WORKER], **NO_DOMAIN})
     result = support.run(flow, mixed, scheduler="volcano")
     assert result.compiled is not None, result.diagnostics
-    assert "M872" not in linted(result, mixed)
+    assert "M870" not in linted(result, mixed)
 
 
 def test_shared_cards_are_cards_of_the_node() -> None:
@@ -184,7 +184,7 @@ def test_shared_cards_are_cards_of_the_node() -> None:
     flow = support.workflow({"name": "train", "placement": {"required": "rack"}, "podSets": [WORKER]})
     result = support.run(flow, vgpu, scheduler="volcano")
     assert result.kinds("ComputeDomain"), result.diagnostics
-    assert "M806" not in linted(result, vgpu)
+    assert "M809" not in linted(result, vgpu)
 
 
 def linted(result: support.Result, cluster: dict[str, Any]) -> list[str]:
@@ -202,7 +202,7 @@ def test_jobset_drops_no_field_that_was_written() -> None:
             support.workflow(gang),
             scheduler="native",
             target={"kubernetes": "1.37", "jobset": version},
-            accept=frozenset({"F616", "F682"}),
+            accept=frozenset({"F616", "F683"}),
         )
         assert result.compiled is not None, result.diagnostics
         assert ("schedulingGroup" in json.dumps(result.kinds("JobSet"))) == there

@@ -33,15 +33,12 @@ REFUSED = {
     "F631",
     "F638",
     "F643",
-    "F670",
     "F681",
-    "F684",
+    "F683",
     "F690",
-    "F700",
     "F740",  # the version places no LeaderWorkerSets
     "F741",  # groups of neighbouring ranks, or a number of copies that varies
-    "F744",
-    "F770",  # groups that do not fold into one podSet
+    "F769",  # groups that do not fold into one podSet
     "F771",
     "F774",
     "F775",
@@ -64,7 +61,7 @@ def test_services_read_back_and_start(backend: str) -> None:
         reads_back(at, result)
         plans_alike(at, result)
         controller_makes_the_planned_pods(result)
-        if "F744" not in result.codes:  # one ComputeDomain over several NVLink domains, of which lint warns too
+        if "F626" not in result.codes:  # one ComputeDomain over several NVLink domains, of which lint warns too
             passes_lint(at, result)
         judged(at, result)
 
@@ -200,7 +197,7 @@ def test_a_warning_says_how_many_copies_an_autoscaler_may_start(most: int, pods:
     result = support.run(support.workflow(gang, queue="research"), SMALL)
     assert result.compiled is not None
     assert isinstance(result.compiled.planned.fits, Fits)
-    told = [each.message for each in result.diagnostics if each.code == "P571"]
+    told = [each.message for each in result.diagnostics if each.code == "P556"]
     fits = 12 // pods
     assert told == (
         [f'{fits} of the {most} copies of gang "serve" that its autoscaler may start fit'] if fits < most else []
@@ -295,14 +292,14 @@ def test_a_leader_of_its_own_needs_no_label_of_its_number() -> None:
         ({"lifecycle": "service", "placement": {"required": "rack"}}, ""),
         ({"lifecycle": "service", "autoscale": {"maxReplicas": 3}}, ""),
         ({"lifecycle": "service", "workload": "statefulset"}, ""),
-        ({"service": {}}, "W374"),
+        ({"service": {}}, "W371"),
         ({"service": {}, "workload": "jobset"}, ""),
         ({}, ""),
     ],
 )
 def test_an_info_says_how_a_number_of_pods_or_a_service_may_be_misread(fields: dict[str, Any], code: str) -> None:
     found = set(support.run(support.workflow({"name": "serve", **fields, **ALONE}), scheduler="none").codes)
-    assert found & {"W373", "W374"} == ({code} if code else set())
+    assert found & {"W373", "W371"} == ({code} if code else set())
 
 
 @pytest.mark.parametrize(

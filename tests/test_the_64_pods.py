@@ -79,10 +79,10 @@ def test_a_preferred_spine_that_is_too_small_is_placed_with_an_info() -> None:
 def test_a_gap_that_is_accepted_is_rendered_and_noted() -> None:
     gang = {**support.pretrain(), "workload": "pods", "ttlSecondsAfterFinished": 60}
     refused = support.run(support.workflow(gang))
-    assert refused.codes == ["F610"]
-    accepted = support.run(support.workflow(gang), accept=frozenset({"F610"}))
-    assert [(each.code, each.severity) for each in accepted.diagnostics] == [("F610", "warning")]
-    assert {pod.annotations["bayplan.dev/accepted"] for pod in support.pods(accepted.documents)} == {"F610"}
+    assert refused.codes == ["F609"]
+    accepted = support.run(support.workflow(gang), accept=frozenset({"F609"}))
+    assert [(each.code, each.severity) for each in accepted.diagnostics] == [("F609", "warning")]
+    assert {pod.annotations["bayplan.dev/accepted"] for pod in support.pods(accepted.documents)} == {"F609"}
 
 
 def test_labels_of_the_workflow_go_on_every_object() -> None:
@@ -137,9 +137,9 @@ def test_pods_that_fill_their_node_by_cpu_need_the_channel_too() -> None:
 def test_what_upstream_would_refuse_cannot_be_accepted() -> None:
     worker = {**support.WORKER, "replicas": 2, "restartPolicy": "Always"}
     gang = {"name": "main", "workload": "job", "podSets": [worker]}
-    result = support.run(support.workflow(gang), accept=frozenset({"F611"}))
+    result = support.run(support.workflow(gang), accept=frozenset({"F769"}))
     assert result.compiled is None
-    assert "F611" in result.codes
+    assert "F769" in result.codes
 
 
 def test_a_job_may_restart_its_containers_where_the_user_says_so() -> None:

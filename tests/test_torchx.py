@@ -334,7 +334,7 @@ def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) 
         assert container["resources"]["limits"]["nvidia.com/hostdev"] == "8"
         assert container["resources"]["requests"]["nvidia.com/hostdev"] == "8"
         assert container["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
-    assert "W545" in result.stderr
+    assert "W544" in result.stderr
     assert bayplan(*options, cwd=folder, stdin=result.stdout).stdout == result.stdout
 
 

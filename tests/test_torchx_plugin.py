@@ -76,7 +76,7 @@ def test_wishes_by_cfg() -> None:
 def test_what_bayplan_refuses_is_an_error_of_torchx() -> None:
     result = torchx(*RUN, "--dryrun", *CFG, *DDP, "--script", "train.py", "--mounts", "type=device,src=/dev/fuse")
     assert result.returncode != 0
-    assert "error[W577]" in result.stderr
+    assert "error[W584]" in result.stderr
     assert "=== SCHEDULER REQUEST ===" not in result.stdout
 
 

@@ -90,7 +90,7 @@ def test_a_twin_whose_object_exists_is_refused_as_alone(tmp_path: Path) -> None:
     taken = yaml.safe_dump({**group, "metadata": {"name": group["metadata"]["name"]}})
     done = bayplan("post-render", "-t", str(cluster), "-s", "kai", stdin="".join((*texts, f"---\n{taken}")))
     assert (code, done.returncode) == (0, 1)
-    assert "A951" in done.stderr
+    assert "A950" in done.stderr
 
 
 def test_results_that_differ_in_more_than_the_name_have_no_form() -> None:

@@ -44,7 +44,7 @@ def read(example: str, scheduler: str) -> Maker | None:
     path = next(folder / name for name in FORMATS if (folder / name).exists())
     flows, _ = inputs.workflow(str(path), Source())
     (cluster,) = documents("topology", (folder / "topology.yaml").read_bytes(), "topology", Source()).value or ()
-    request = Request(flows[0], cluster, scheduler=scheduler, render=inputs.render, accept=frozenset({"F645"}))
+    request = Request(flows[0], cluster, scheduler=scheduler, render=inputs.render, accept=frozenset({"F605"}))
     return maker_of(request, inputs.Inputs(flows, cluster, ()))[0]
 
 

@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
 
     placed: it fits, and the scheduler placed all of it as asked. unpreferred: the same, but a unit is not in one domain
     of its preferred level, which the scheduler finds for the unit alone. refused: it does not fit, and the scheduler
-    did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). may fail: bayplan
+    did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F641). may fail: bayplan
     said, so that a user sees it without -v, that the scheduler may not find it, or may violate a level, and so it
     did. The last two count only if all pods start when each is pinned to the node that bayplan has for it.
     open: bayplan did not decide.

@@ -107,11 +107,11 @@ GROVE_ON_KAI = KAI._replace(
     bind=bind,
     members=members,
     versions=_versions,
-    accepted=UNFIT | {"F690", "F691", "F780"},
+    accepted=UNFIT | {"F690", "F641", "F631"},
     mutations=(),
     constraints=("PodCliqueSet ** topologyConstraint",),
     crowded=None,
-    breaks=frozenset({"F604", "F780"}),
+    breaks=frozenset({"F604", "F631"}),
 )
 
 

@@ -235,7 +235,7 @@ def _gang(draw: Random, name: str, pools: list[Object], room: float) -> Object:
     if len({tuple(each["label"] for each in pool.get("levels", ())) for pool in pools}) > 1 and "'placement'" in str(
         gang
     ):
-        for spec in _specs(gang):  # a placement is over pools with the same levels (W324, P505)
+        for spec in _specs(gang):  # a placement is over pools with the same levels (W323, P502)
             spec.pop("pool", None)
             spec["pool"] = pools[0]["name"]
     cards = pools[0]["node"]["count"]

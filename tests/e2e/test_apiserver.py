@@ -69,7 +69,7 @@ def of_others() -> list[Case]:
 @cache
 def train_jobs(version: str) -> list[Any]:
     """What bayplan writes for an older Trainer: with a runtime of its own, and for that of others."""
-    flows = {"kai": EXAMPLES / "train-job/workflow.yaml", "none": CASES / "F784-trainer-2-0/workflow.yaml"}
+    flows = {"kai": EXAMPLES / "train-job/workflow.yaml", "none": CASES / "F689-trainer-2-0/workflow.yaml"}
     options = ["-t", str(EXAMPLES / "train-job/topology.yaml"), "--target", f"trainer={version}"]
     texts = [bayplan("render", str(flow), "-s", name, *options).stdout for name, flow in flows.items()]
     every = [each for text in texts for each in parse_all(text)]

@@ -62,7 +62,7 @@ def judged(each: Case) -> list[Verdict]:
 
 
 def test_a_replica_beyond_the_minimum_may_leave_the_level_around_its_group() -> None:
-    """As F780 says (Grove#648)."""
+    """As F631 says (Grove#648)."""
     (verdict,) = judged(case(100026))
     assert verdict.outcome == "may fail"
     assert "several domains of rack" in verdict.why[0]

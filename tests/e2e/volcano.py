@@ -20,7 +20,7 @@ SESSIONS = 20
 """Volcano opens a session every second; a gang that needs more than this many is not started."""
 
 WITH_CLAIMS = 300
-"""Sessions for pods with claims, which Volcano starts only after many if several domains have room (F645)."""
+"""Sessions for pods with claims, which Volcano starts only after many if several domains have room (F605)."""
 
 CONFIGURATION = """
 actions: "enqueue, allocate, backfill"
@@ -161,7 +161,7 @@ VOLCANO = Scheduler(
         *requests(),
     ),
     seeds=(100036, 100311, 100421, 1, 2, 7, 9, 15, 17, 25, 31, 45, 53, 112, 206, 264, 282, 949),
-    doubts=frozenset({"F645", "F690"}),
+    doubts=frozenset({"F605", "F690"}),
     fitted=_fitted,
     known=prove,
     unbound=_unbound,

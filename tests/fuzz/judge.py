@@ -53,10 +53,10 @@ DIFFERENCES = ("diff", "topology diff", "generate")
 WRITERS = ("render", "import", "topology import", "post-render", "krm")
 """Commands that write YAML."""
 
-WHOLE_FILES = ("R101", "R103", "R160", "R161", "O")
+WHOLE_FILES = ("R101", "R103", "R160", "O")
 """How the codes of errors begin that are about a file as a whole or about the output: they may have no line."""
 
-ABSENT = ("A901", "A924", "A934", "A990", "A991", "R158", "T460", "T461", "T516", "T530", "W641")
+ABSENT = ("A901", "A920", "T516", "A990", "R158", "T461", "T530", "W641")
 """Errors about something that is in no file: no scheduler is named, an option of the command line is wrong beside other
 errors, a file lacks the objects of its format, or the report leaves out errors."""
 

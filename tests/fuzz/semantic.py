@@ -395,15 +395,13 @@ SUBGROUPS: Mapping[str, Callable[[list[Data]], Iterator[str]]] = {
 # --- lint -------------------------------------------------------------------------------------------------------------
 
 SAID: Mapping[str, tuple[str, ...]] = {
-    "M716": (),  # a `stalenessGracePeriod` of the workflow, for a gang with optional groups
-    "M717": (),  # a Topology of another name (backends.kai.topology)
-    "M817": (),  # pods above `minReplicas`
-    "M841": (),  # only some podSets with a fabric, and `rendezvous: none`
+    "M715": (),  # a `stalenessGracePeriod` of the workflow, for a gang with optional groups
+    "M717": (),  # a Topology of another name (backends.kai.topology), or pods above `minReplicas`
+    "M844": (),  # only some podSets with a fabric, and `rendezvous: none`; or only some `rails` of the fabric
     "M847": (),  # a template that runs as another user, and a fabric
-    "M862": (),  # only some `rails` of the fabric
     "M808": ("P507",),
-    "M872": ("T433",),  # pods may run on nodes of another pool, which has HAMi
-    "M879": (),  # the podSet may request a device plugin that counts the same resource as HAMi
+    "M870": ("T433",),  # pods may run on nodes of another pool, which has HAMi
+    "M873": (),  # the podSet may request a device plugin that counts the same resource as HAMi
 }
 """Code of lint -> the codes with which `render` has said the same; none for what the workflow itself requests."""
 
@@ -418,7 +416,7 @@ def linted(rendered: Rendered) -> Iterator[str]:
     said = set(rendered.result.codes)
     for each in outcome.diagnostics:
         known = each.code in SAID and (not SAID[each.code] or said & set(SAID[each.code]))
-        known = known and (each.code != "M716" or "as stale" in each.message)
+        known = known and (each.code != "M715" or "as stale" in each.message)
         if each.code.startswith("M") and each.severity != "info" and not known:
             yield f"{each.severity}[{each.code}] {each.message}"
 
@@ -503,10 +501,10 @@ def _printed(case: Case, flow: Data) -> str:
 
 # --- more room never makes a fit unfit --------------------------------------------------------------------------------
 
-FIT = {"P551", "P552", "P554", "P555", "P557", "P558"}
+FIT = {"P551", "P552", "P554", "P555", "P557"}
 """Codes of plans that do not fit."""
 
-FOUND = {"F636", "F659", "F690", "F691", "F703", "F705", "F729"}
+FOUND = {"F636", "F659", "F690", "F641", "F631", "F729"}
 """Codes of plans that fit, but whose placement the scheduler does not find."""
 
 

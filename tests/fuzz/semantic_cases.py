@@ -166,7 +166,7 @@ def _repaired(case: Case, errors: list[Diagnostic]) -> Case | None:
         document = {"workflow": case.workflow, "topology": case.topology}.get(str(subject))
         if document is None:
             continue
-        if each.code == "W634":  # the hint is a securityContext; no Pod Security is simpler
+        if each.code == "W633":  # the hint is a securityContext; no Pod Security is simpler
             subject, document, path = "topology", case.topology, ["spec", "namespaces"]
         found = _existing(document, tuple(path))
         inherited = path[len(found)] if len(found) < len(path) and "podSets" in found else ""

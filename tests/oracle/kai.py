@@ -70,7 +70,7 @@ def _unplaced(group: Fields, found: Sequence[PodsRead]) -> list[Diagnostic]:
     route = ("manifest", "metadata", "labels", SUBGROUP)
     return [
         error(
-            "M701",
+            "M707",
             route,
             f'pods "{pods.name}" name the subgroup "{_subgroup(pods)}", which PodGroup'
             f' "{group["metadata"]["name"]}" lacks; KAI would never count them',

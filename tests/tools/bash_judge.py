@@ -191,9 +191,9 @@ def _same(left: list[Start], right: list[Start], codes: set[str]) -> bool:
     for a, b in zip(one, two, strict=True):
         files = a.files == b.files or (codes & {"W613"} and b.files.items() <= a.files.items())
         env = {name: value for name, value in b.env.items() if name in a.env or name not in PODS}
-        if "W640" in codes and a.words[0] in LAUNCHERS:
+        if "W639" in codes and a.words[0] in LAUNCHERS:
             a = a._replace(words=_without_nodes(a.words))
-        if "W621" in codes:  # a number that somebody picks
+        if "W616" in codes:  # a number that somebody picks
             a = a._replace(env={name: value for name, value in a.env.items() if "PORT" not in name})
             env = {name: value for name, value in env.items() if "PORT" not in name}
         if a.words != b.words or a.folder != b.folder or a.env != env or not files:

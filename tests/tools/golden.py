@@ -40,7 +40,7 @@ def _versions(backend: str) -> tuple[str, ...]:
 
 VERSIONS = {backend: _versions(backend) for backend in BACKENDS}
 """Backend -> the versions that every example is rendered for: all that bayplan knows, but for `INSTEAD`."""
-ACCEPTED: Mapping[str, tuple[str, ...]] = {"volcano": ("--accept", "F645")}
+ACCEPTED: Mapping[str, tuple[str, ...]] = {"volcano": ("--accept", "F605")}
 """Backend -> options that keep examples rendered which its scheduler does not start reliably."""
 SCRIPTS = ("slurm",)
 """Backends whose documents are no YAML."""

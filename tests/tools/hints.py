@@ -600,7 +600,7 @@ NO_ACTION = re.compile(r"^(?:no action needed|allowed keys|ignore this|nothing t
 
 
 def pattern(code: str, hint: str) -> str:
-    """A hint without its values: `W304: set "X"`."""
+    """A hint without its values: `W303: set "X"`."""
     plain = re.sub(r'"[^"]*"', '"X"', hint)
     return f"{code}: {re.sub(r'[0-9]+', 'N', plain)}"
 

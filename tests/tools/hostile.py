@@ -116,7 +116,7 @@ def ran(text: str, folder: Path) -> int:
 SLURM = {"SLURM_JOB_NODELIST": "n[0-1]", "TASKS_PER_NODE": "1"}
 
 
-GAPS = (602, 604, 610, 616, *range(625, 628), 638, 680, 681, 683, 700, 703, 704, 705, 709, *range(711, 720), 754, 755)
+GAPS = (602, 604, 608, 609, 614, 616, 625, 626, 631, 638, 642, 665, 667, 680, 681, 683, 704, 712, 713, 715, 750, 754)
 ACCEPTED = [word for number in GAPS for word in ("--accept", f"F{number}")]
 
 

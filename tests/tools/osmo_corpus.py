@@ -81,7 +81,7 @@ LISTED = (
     ),
     Kind("a credential or its key that cannot be a Secret", "W453"),
     Kind("a path of a file with special characters, or of a folder", "W423", "has a colon|is a folder"),
-    Kind("a path of a file with special characters, or of a folder", "W316"),
+    Kind("a path of a file with special characters, or of a folder", "W340"),
     Kind("a file or mount inside the folder of a credential, or twice at the same path", "W423"),
     Kind("a topology key twice in a resource", "W418", "two entries"),
 )

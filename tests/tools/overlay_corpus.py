@@ -390,7 +390,7 @@ def judge(overlay: Overlay, scheduler: str, level: str, bench: Bench) -> Result:
     if refused:
         bench.write("policy.yaml", policy(overlay.workloads, level))
         done = bench.built(overlay.folder, scheduler, 1)
-        codes = {code for _, text in refused.values() for code in CODE.findall(text)} - {"W505"}
+        codes = {code for _, text in refused.values() for code in CODE.findall(text)} - {"W506"}
         said = {code for _, code, _ in ERROR.findall(done.stderr)}
         if codes and (done.returncode != 1 or done.stdout or not said & codes):
             faults.append(f"the function exits with {done.returncode} and says {sorted(said)}: {done.stderr[:300]}")
@@ -420,14 +420,14 @@ def judge(overlay: Overlay, scheduler: str, level: str, bench: Bench) -> Result:
 def _alike(
     overlay: Overlay, placed: Sequence[Mapping[str, Any]], scheduler: str, level: str, bench: Bench
 ) -> dict[str, tuple[Mapping[str, Any], str]]:
-    """Workloads of one name and different kinds, of which bayplan places only one (A951)."""
+    """Workloads of one name and different kinds, of which bayplan places only one (A950)."""
     names = Counter(each["metadata"]["name"] for each in placed)
     alike = [each for each in placed if names[each["metadata"]["name"]] > 1]
     if not alike:
         return {}
     bench.write("policy.yaml", policy(alike, level))
     errors = ERROR.findall(bench.post_render(overlay.text, scheduler).stderr)
-    return {title(each): (each, "A951 another workload has its name") for each in alike[1:] if "A951" in str(errors)}
+    return {title(each): (each, "A950 another workload has its name") for each in alike[1:] if "A950" in str(errors)}
 
 
 def _one_by_one(
@@ -448,8 +448,8 @@ def _one_by_one(
         errors = ERROR.findall(done.stderr)
         if done.returncode == 0 and done.stdout != overlay.text:
             placed.append(each)
-        elif done.returncode == 0 and "warning[W505]" in done.stderr:
-            refused[title(each)] = (each, "W505 it has no pods")
+        elif done.returncode == 0 and "warning[W506]" in done.stderr:
+            refused[title(each)] = (each, "W506 it has no pods")
         elif done.returncode == 1 and errors:
             refused[title(each)] = (each, "; ".join(f"{code} {at} {message}" for at, code, message in errors))
             faults += [f"refusal without a hint: {title(each)}"] if "  hint: " not in done.stderr else []

@@ -15,7 +15,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from tools.data import parse_all
 
-COVERS = {"M824", "M815", "M767", "M707", "M828", "M831"}
+COVERS = {"M824", "M815", "M767", "M707"}
 EMPTY = ClusterTopology("hall", ())
 JOB = "slurmjob.slinky.slurm.net"
 
@@ -140,12 +140,12 @@ ON_SUNK = [
     ("sunk.coreweave.com/account", "sunk.coreweave.com/acount", "M815"),
     ("exclusive: user", "exclusive: all", "M815"),
     ("account: phys", "timeout: 5m", "M815"),
-    ("terminationGracePeriodSeconds: 5", "terminationGracePeriodSeconds: 25", "M828"),
-    ("  terminationGracePeriodSeconds: 5\n", "", "M828"),
-    ("sunk.coreweave.com/lock", "sunk.coreweave.com/look", "M828"),
-    ("lock, operator: Exists", 'lock, value: "false"', "M828"),
-    ('cpu: "8", ', "", "M828"),
-    ("memory: 64Gi, nvidia", 'cpu: "8", memory: 64Gi, nvidia', "M831"),
+    ("terminationGracePeriodSeconds: 5", "terminationGracePeriodSeconds: 25", "M824"),
+    ("  terminationGracePeriodSeconds: 5\n", "", "M824"),
+    ("sunk.coreweave.com/lock", "sunk.coreweave.com/look", "M824"),
+    ("lock, operator: Exists", 'lock, value: "false"', "M824"),
+    ('cpu: "8", ', "", "M824"),
+    ("memory: 64Gi, nvidia", 'cpu: "8", memory: 64Gi, nvidia', "M824"),
 ]
 
 

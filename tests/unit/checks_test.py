@@ -160,7 +160,7 @@ def test_no_template_breaks_a_check(spec: dict[str, Any]) -> None:
     workflow = one(PodSet("worker", template={"spec": spec}))
     assert all(each.code[0] == "W" for each in check_workflow(workflow))
     pool = Pool("a", example_topology().pools[0].node, template={"spec": spec}, domains=(Domain((), ("n",)),))
-    assert {each.code for each in template.check_pools(ClusterTopology("t", (pool,)))} <= {"T430"}
+    assert {each.code for each in template.check_pools(ClusterTopology("t", (pool,)))} <= {"W313"}
 
 
 def of_pool(pool_template: dict[str, Any], **accelerator: Any) -> dict[str, Any]:
@@ -212,7 +212,7 @@ BAD_TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("given", "code"), BAD_TEMPLATES.values(), ids=BAD_TEMPLATES)
 def test_templates_that_make_no_pod(given: dict[str, Any], code: str) -> None:
     assert support.run(support.workflow(support.pretrain(template=given))).codes == [code]
-    assert support.run(support.workflow(support.pretrain()), of_pool(given)).codes == ["T430"]
+    assert support.run(support.workflow(support.pretrain()), of_pool(given)).codes == ["W313"]
 
 
 GOOD_TEMPLATES = {
@@ -357,11 +357,11 @@ def test_files_beyond_a_config_map() -> None:
 )
 def test_paths_of_files(path: str, good: bool) -> None:
     found = check_workflow(one(PodSet("worker", image="busybox", shm="1Gi", files={path: ""})))
-    assert codes(found) == ([] if good else ["W316"])
+    assert codes(found) == ([] if good else ["W340"])
 
 
 def test_a_file_below_a_file() -> None:
-    assert codes(check_workflow(files(__a="", __a__b=""))) == ["W316"]
+    assert codes(check_workflow(files(__a="", __a__b=""))) == ["W340"]
 
 
 def test_an_image_may_stand_in_the_template() -> None:
@@ -378,7 +378,7 @@ def test_an_image_may_stand_in_the_template() -> None:
 def test_a_lone_sidecar_is_warned_of() -> None:
     pods = PodSet("worker", image="a", template={"spec": {"containers": [{"name": "log", "image": "b"}]}})
     (found,) = check_workflow(one(pods))
-    assert (found.code, found.severity) == ("W314", "warning")
+    assert (found.code, found.severity) == ("W315", "warning")
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def placed(outer: Placement, inner: Placement, pool: str = "") -> list[Diagnosti
         (Placement("rack"), Placement("spine"), ["W325"]),
         (Placement("host"), Placement("rack"), ["W325"]),
         (Placement("rack", "spine"), Placement(), ["W325"]),
-        (Placement("spin"), Placement("rak"), ["W324", "W324"]),
+        (Placement("spin"), Placement("rak"), ["W323", "W323"]),
     ],
 )
 def test_levels_from_coarse_to_fine(outer: Placement, inner: Placement, found: list[str]) -> None:
@@ -446,9 +446,9 @@ def test_a_level_of_another_pool_is_left_to_planning() -> None:
     other = Pool("cpu", topology.pools[0].node, (Level("row", "example.com/row"),), (Domain(("r",), ("c1",)),))
     both = topology._replace(pools=(*topology.pools, other))
     workflow = one(PodSet("worker", image="a"), placement=Placement("row"))
-    assert codes(check_both(workflow, topology)) == ["W324"]
+    assert codes(check_both(workflow, topology)) == ["W323"]
     assert codes(check_both(workflow, both)) == []
-    assert codes(check_both(workflow._replace(pool="gb200"), both)) == ["W324"]
+    assert codes(check_both(workflow._replace(pool="gb200"), both)) == ["W323"]
 
 
 def test_default_allocators_are_not_pending() -> None:
@@ -469,13 +469,13 @@ A, B = Level("spine", "example.com/spine"), Level("rack", "example.com/rack")
 
 def test_values_may_repeat_where_the_level_says_so() -> None:
     repeated = ["s1/1", "s1/2", "s2/1", "s2/2"]
-    assert codes(list(tree.check_tree(of_levels(repeated, A, B)))) == ["T402", "T402"]
+    assert codes(list(tree.check_tree(of_levels(repeated, A, B)))) == ["T401", "T401"]
     assert list(tree.check_tree(of_levels(repeated, A, B._replace(unique="parent")))) == []
 
 
 def test_a_shared_parent_is_one_conflict_for_each_domain() -> None:
     found = list(tree.check_tree(of_levels(["s1/r1", "s2/r1", "s1/r2"], A, B)))
-    assert codes(found) == ["T402"]
+    assert codes(found) == ["T401"]
     assert found[0].route == ("topology", "spec", "pools", 0, "domains", 1, "path")
 
 
@@ -484,16 +484,16 @@ def test_a_shared_parent_is_one_conflict_for_each_domain() -> None:
     [
         ("kai", "0.17.3", []),
         ("kai", "0.10", []),
-        ("kai", "0.9", ["T423"]),
-        ("kai", "0.11", ["T424"]),
-        ("kai", "0.99", ["T424"]),
+        ("kai", "0.9", ["A904"]),
+        ("kai", "0.11", ["A907"]),
+        ("kai", "0.99", ["A907"]),
         ("draDriver", "25.3", []),
         ("draDriver", "25.12.1", []),
         ("draDriver", "0.4", []),
-        ("draDriver", "24.1", ["T423"]),
-        ("draDriver", "0.99", ["T424"]),
-        ("kubernetes", "1.31", ["T423"]),
-        ("kubernetes", "1.99", ["T424"]),
+        ("draDriver", "24.1", ["A904"]),
+        ("draDriver", "0.99", ["A907"]),
+        ("kubernetes", "1.31", ["A904"]),
+        ("kubernetes", "1.99", ["A907"]),
     ],
 )
 def test_versions(component: str, version: str, found: list[str]) -> None:

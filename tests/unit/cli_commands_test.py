@@ -257,7 +257,7 @@ class TestSeveralWorkflows:
 
     def test_the_same_one_twice_collides(self, two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["check", two[0], two[0], *ON]) == 1
-        assert "error[O801]" in capsys.readouterr().out
+        assert "error[W301]" in capsys.readouterr().out
 
     def test_what_both_say_of_the_topology_is_said_once(
         self, two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -202,7 +202,7 @@ def test_lists_of_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "found"), [("F602", []), ("F999", ["A924"]), ("", ["A924"]), ("P503", ["A924"]), ("S201", ["A924"])]
+    ("code", "found"), [("F602", []), ("F999", ["A920"]), ("", ["A920"]), ("P502", ["A920"]), ("S201", ["A920"])]
 )
 def test_accept(code: str, found: list[str]) -> None:
     assert [each.code for each in arguments.accept(given(accept=(code,))).diagnostics] == found

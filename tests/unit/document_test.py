@@ -25,7 +25,7 @@ from bayplan.text.scalars import Memo, Rules, foreign_key, foreign_value, kubect
 from tools.data import parse
 from tools.effort import LONG
 
-COVERS = {"R103", "R157", "R158", "R160", "R161", "R162", "R163"}
+COVERS = {"R103", "R157", "R158", "R160", "R162"}
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("R1[01]*"))
 """Cases of texts that are no YAML or JSON."""
 
@@ -143,12 +143,12 @@ WRONG = [
     (b"\xff\xfe\0\0a\0\0\0", [("R104", 1, 1)]),
     (b"a: 1\nb: \xc3\xa9\xff", [("R104", 2, 5)]),
     (b"\xff\xfea\0\0", [("R104", 1, 2)]),
-    (b"a\0:\0", [("R105", 1, 2)]),
-    ("a: b\x7f", [("R105", 1, 5)]),
-    ("é: \x9f", [("R105", 1, 4)]),
-    ("a: \ufffe", [("R105", 1, 4)]),
-    ("a: x\u2028y", [("R105", 1, 5)]),
-    ("a: 1\n\ufeffb: 2", [("R105", 2, 1)]),
+    (b"a\0:\0", [("R104", 1, 2)]),
+    ("a: b\x7f", [("R104", 1, 5)]),
+    ("é: \x9f", [("R104", 1, 4)]),
+    ("a: \ufffe", [("R104", 1, 4)]),
+    ("a: x\u2028y", [("R104", 1, 5)]),
+    ("a: 1\n\ufeffb: 2", [("R104", 2, 1)]),
     ("a: b: c", [("R107", 1, 5)]),
     ("a: {b: 1\nc: 2", [("R107", 2, 2)]),
     ("a: 'b\n", [("R107", 2, 1)]),
@@ -168,19 +168,19 @@ WRONG = [
     ("{a: 1}: 2", [("R112", 1, 1)]),
     ("a: {{ .Values.b }}", [("R107", 1, 4)]),
     ("a: &x [1]\n*x : 2", [("R112", 2, 1)]),
-    ("a: !b c\nd: !e [f]\ng: !!set {h}\ni: !!int j\nk: !!binary aGk=", [("R113", n, 4) for n in range(1, 6)]),
+    ("a: !b c\nd: !e [f]\ng: !!set {h}\ni: !!int j\nk: !!binary aGk=", [("R111", n, 4) for n in range(1, 6)]),
     (
         "a: .inf\nb: -.Inf\nc: .NaN\nd: 99999999999999999999\ne: 0xffffffffffffffffffff",
-        [("R114", n, 4) for n in range(1, 6)],
+        [("R111", n, 4) for n in range(1, 6)],
     ),
-    ("[NaN, 1e999, -Infinity, Infinity]", [("R114", 1, 2), ("R114", 1, 7), ("R114", 1, 14), ("R114", 1, 25)]),
+    ("[NaN, 1e999, -Infinity, Infinity]", [("R111", 1, 2), ("R111", 1, 7), ("R111", 1, 14), ("R111", 1, 25)]),
     ("a: *b", [("R116", 1, 4)]),
     ("a: &b [*b]", [("R116", 1, 8)]),
     ("a: &b 1\n---\na: *b", [("R116", 3, 4)]),
-    ('["\\ud83d", "\\ude00x", "\\ud83d\\ude00"]', [("R105", 1, 2), ("R105", 1, 12)]),
-    ("<<: 3", [("R119", 1, 5)]),
-    ("<<: [{}, 3]", [("R119", 1, 5)]),
-    ("a: &x {b: 1}\nc: {b: 2, <<: *x}", [("R119", 2, 15)]),
+    ('["\\ud83d", "\\ude00x", "\\ud83d\\ude00"]', [("R104", 1, 2), ("R104", 1, 12)]),
+    ("<<: 3", [("R116", 1, 5)]),
+    ("<<: [{}, 3]", [("R116", 1, 5)]),
+    ("a: &x {b: 1}\nc: {b: 2, <<: *x}", [("R116", 2, 15)]),
 ]
 
 
@@ -284,33 +284,33 @@ def test_lines_and_columns(text: str) -> None:
 
 DEEP = 10_000
 HOSTILE = {
-    "brackets": ("[" * DEEP + "]" * DEEP, "R115"),
-    "open brackets": ("[" * DEEP, "R115"),
-    "braces": ('{"a":' * DEEP + "1" + "}" * DEEP, "R115"),
-    "braces in YAML": ("{a: " * DEEP, "R115"),
-    "dashes": ("- " * DEEP + "x", "R115"),
-    "a hundred and one": ("[" * 101 + "]" * 101, "R115"),
-    "block mappings": ("".join(" " * n + "a:\n" for n in range(1000)), "R115"),
-    "aliases in depth": ("a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 110)), "R115"),
+    "brackets": ("[" * DEEP + "]" * DEEP, "R103"),
+    "open brackets": ("[" * DEEP, "R103"),
+    "braces": ('{"a":' * DEEP + "1" + "}" * DEEP, "R103"),
+    "braces in YAML": ("{a: " * DEEP, "R103"),
+    "dashes": ("- " * DEEP + "x", "R103"),
+    "a hundred and one": ("[" * 101 + "]" * 101, "R103"),
+    "block mappings": ("".join(" " * n + "a:\n" for n in range(1000)), "R103"),
+    "aliases in depth": ("a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 110)), "R103"),
     "bomb": (
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
         + "".join(f"{q}: &{q} [{','.join([f'*{p} '] * 10)}]\n" for p, q in zip("abcdefgh", "bcdefghi", strict=True)),
-        "R115",
+        "R103",
     ),
     "merge bomb": (
         "a0: &a0 {k0: 1}\n" + "".join(f"a{n}: &a{n} {{<<: *a{n - 1}, k{n}: 1}}\n" for n in range(1, 2000)),
-        "R115",
+        "R103",
     ),
     "question marks": ("? " * DEEP, "R112"),
-    "huge integer": ("a: " + "9" * 100_000, "R114"),
-    "huge integer in JSON": ('{"a": ' + "9" * 100_000 + "}", "R114"),
+    "huge integer": ("a: " + "9" * 100_000, "R111"),
+    "huge integer in JSON": ('{"a": ' + "9" * 100_000 + "}", "R111"),
     "duplicate keys": ("a: 1\n" * 100_000, "R110"),
     "duplicate keys in JSON": ("{" + '"a": 1,\n' * 100_000 + '"a": 1}', "R110"),
     "huge documents": ("---\na: 1\n" * 50_000 + "---\na: *b", "R116"),
     "huge underscores": ("- 1" + "_" * 100_000 + "x\n- *b", "R116"),
     "huge numbers": ("- 1" + "1_.e+:" * 50_000 + "x\n- *b", "R116"),
     "huge dates": ("- 2001-1-1" + " " * 100_000 + "x\n- *b", "R116"),
-    "deep where nothing is wanted": ("z: " + "{b: " * 100_000, "R115"),
+    "deep where nothing is wanted": ("z: " + "{b: " * 100_000, "R103"),
     "a long quote": ('{"a": "' + "\\\\" * 100_000, "R107"),
 }
 

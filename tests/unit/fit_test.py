@@ -85,7 +85,7 @@ REFUSED = {
     ),
     "cpu binds": (
         case(cluster(pool({"z/s/r": 18}, resources={"cpu": 140000})), gang("a", pods("w", 30, gpus=1, cpu="96"))),
-        "P558",
+        "P551",
         'needs 30 pods of "w", at most 1 per node because of cpu; the cluster has room for 18 pods of "w"',
         'use 18 replicas of podSet "w"',
     ),
@@ -115,7 +115,7 @@ REFUSED = {
     ),
     "kept apart on a finer level": (
         case(hall(), gang("a", replicas("g", 7, pods("w", 40), required="spine", separate="rack"))),
-        "P558",
+        "P551",
         '7 instances of "g" (40 pods each, at most 1 per node, all in one spine); the cluster has room for 4 instances',
         'use 2 replicas of group "g" instead of 7',
     ),

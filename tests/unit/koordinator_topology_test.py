@@ -18,7 +18,7 @@ from bayplan.text.document import Document
 from bayplan.topologies import koordinator
 from tools.data import parse
 
-COVERS = {"T461", "T467"}
+COVERS = {"T461", "T555"}
 
 
 def topology(*pools: dict[str, Any]) -> ClusterTopology:
@@ -119,7 +119,7 @@ spec:
         ("T461", "parentTopologyLayer: SpineLayer, ", ""),
         ("T461", "topologyLayer: SpineLayer,", "topologyLayer: RackLayer,"),
         ("T461", ", labelKey: [example.com/rack]", ""),
-        ("T467", "[example.com/rack]", "[example.com/rack, example.com/hgx]"),
+        ("T555", "[example.com/rack]", "[example.com/rack, example.com/hgx]"),
     ],
 )
 def test_topologies_that_others_wrote(code: str, old: str, new: str) -> None:

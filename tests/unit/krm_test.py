@@ -22,7 +22,7 @@ from bayplan.clients import resource_list as json_lines
 from bayplan.model.manifest import Many, Slot
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 
-COVERS = {"A960", "A961", "A964", "O811"}
+COVERS = {"A960", "A964", "O808"}
 
 WORKFLOW = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text(encoding="utf-8"))
 TRACES = {
@@ -285,19 +285,19 @@ def test_a_config_map_has_to_describe_a_configuration(key: str, value: str) -> N
         ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [1]\n", "A960"),
         (as_kustomize(listed({"apiVersion": "v1", "kind": "Pod"})), "A960"),
         (as_kustomize(listed({"kind": "Pod", "metadata": {"name": "a"}})), "A960"),
-        (as_kustomize(listed(SECRET, function=None)), "A961"),
-        (as_kustomize(listed(SECRET, function=config("ExpandWorkflow"))), "A961"),
-        (as_kustomize(listed(SECRET, function={**EXPAND, "apiVersion": "bayplan.dev/v9"})), "A961"),
+        (as_kustomize(listed(SECRET, function=None)), "A960"),
+        (as_kustomize(listed(SECRET, function=config("ExpandWorkflow"))), "A960"),
+        (as_kustomize(listed(SECRET, function={**EXPAND, "apiVersion": "bayplan.dev/v9"})), "A960"),
         (as_kustomize(listed(SECRET, function=config(topologie="a"))), "S201"),
         (as_kustomize(listed(prefixed(), function=config(topology="none.yaml"))), "R101"),
         (as_kustomize(listed(prefixed(), function=config())), "A921"),
         (
             as_kustomize(listed(prefixed(), function=config(topology=f"{PRETRAIN}/topology.yaml", scheduler="slurm"))),
-            "O811",
+            "O808",
         ),
         (as_kustomize(listed({**prefixed(), "spec": 3})), "S2"),
         (as_kustomize(listed(prefixed())).replace("kind: Workflow", "kind: Workflow\n  kind: Workflow"), "R"),
-        ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [{a: .nan}]\n", "R114"),
+        ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [{a: .nan}]\n", "R111"),
         (as_kustomize(listed(SECRET)) + "\x00", "R1"),
     ],
 )
@@ -324,7 +324,7 @@ def test_two_policies_in_one_file(tmp_path: Path) -> None:
     place = config("PlaceWorkloads", topology=f"{PRETRAIN}/topology.yaml", policy="policy.yaml")
     done = krm(as_kustomize(listed(JOBSET, function=place)), cwd=tmp_path)
     assert done.returncode == 1
-    assert "[A923]" in done.stderr
+    assert "[A912]" in done.stderr
 
 
 BASE = """\
@@ -533,10 +533,10 @@ PLUGIN = as_kustomize(config(topology="topology.yaml"))
     [
         (None, "", "R101"),
         ("", "", "R106"),
-        ("[1]", "", "A961"),
+        ("[1]", "", "A960"),
         (PLUGIN, "a: [", "R1"),
         (PLUGIN, "a: 1\n", "A960"),
-        (PLUGIN.replace("ExpandWorkflows", "Expand"), "", "A961"),
+        (PLUGIN.replace("ExpandWorkflows", "Expand"), "", "A960"),
     ],
 )
 def test_bad_input_of_a_plugin(configuration: str | None, stream: str, code: str, tmp_path: Path) -> None:

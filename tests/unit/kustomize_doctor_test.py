@@ -15,7 +15,7 @@ from tools.clients import tool
 from tools.data import parse
 from tools.run import PRETRAIN, bayplan
 
-COVERS = {"A964", "A966", "A967", "A968", "A969", "O804", "O831", "O832", "O833"}
+COVERS = {"A964", "A967", "A968", "O804", "O831", "O833"}
 
 EXEC = {"config.kubernetes.io/function": "exec: {path: ./bayplan-krm}\n"}
 
@@ -72,7 +72,7 @@ def test_a_sound_folder_without_kustomize(place: Path) -> None:
     code, said = doctor(place)
     assert code == 0
     assert "info[O833]" in said
-    assert "warning[O832]" in said
+    assert "warning[O831]" in said
     assert "error" not in said
 
 
@@ -85,16 +85,16 @@ def test_a_program_that_is_missing(place: Path) -> None:
     (place / "top" / "bayplan-krm").unlink()
     code, said = doctor(place)
     assert code == 1
-    assert "top/expand.yaml:5:36: error[A966]" in said
+    assert "top/expand.yaml:5:36: error[A964]" in said
 
 
 def test_a_function_without_a_program_or_a_plugin(place: Path) -> None:
     write(place / "top" / "expand.yaml", function("ExpandWorkflows", other="a"))
-    assert "error[A966]" in doctor(place)[1]
+    assert "error[A964]" in doctor(place)[1]
     done = bayplan("kustomize", "install-legacy", cwd=place, env={"HOME": str(place)})
     assert done.returncode == 0, done.stderr
     assert (place / ".config/kustomize/plugin/bayplan.dev/v1alpha1/expandworkflows/ExpandWorkflows").exists()
-    assert "A966" not in doctor(place)[1]
+    assert "A964" not in doctor(place)[1]
 
 
 def test_a_workflow_that_nothing_expands(place: Path) -> None:
@@ -129,7 +129,7 @@ def test_names_that_change_after_the_function(place: Path) -> None:
     write(place / "top" / "kustomization.yaml", {"resources": ["../base"], "namePrefix": "dev-"})
     code, said = doctor(place)
     assert code == 0
-    assert "base/expand.yaml:2:7: warning[A969]" in said
+    assert "base/expand.yaml:2:7: warning[A968]" in said
     assert "note: top/kustomization.yaml:1:1: `namePrefix` is set here" in said
 
 

@@ -233,13 +233,13 @@ def test_every_list_and_amount_that_cannot_be_read_is_named() -> None:
     outcome = native_topology.read(data)
     assert outcome.value is None
     assert sorted((each.code, each.route[4:]) for each in outcome.diagnostics) == [
+        ("T412", ("node", "cpu")),
+        ("T412", ("node", "memory")),
+        ("T412", ("node", "resources", "cpu")),
+        ("T412", ("node", "resources", "pods")),
         ("T414", ("domains", 0, "nodes")),
         ("T414", ("domains", 1, "nodes")),
         ("T414", ("unusable", "notReady")),
-        ("T426", ("node", "cpu")),
-        ("T426", ("node", "memory")),
-        ("T426", ("node", "resources", "cpu")),
-        ("T426", ("node", "resources", "pods")),
     ]
 
 

@@ -17,29 +17,29 @@ LOOP = "{{% for {0} in range(10000) %}}"
 FOUR_LOOPS = "".join(LOOP.format(name) for name in "abcd") + "{% endfor %}" * 4
 
 HOSTILE = {
-    "loops-of-10-to-the-16th": ("R129", FOUR_LOOPS),
-    "a-huge-power": ("R129", "{{ (2 ** 100000000) | string | length }}"),
-    "sorting": ("R129", "{{ range(100000) | map('string') | sort | unique | list | length }}" * 100),
-    "a-text-of-lorem-ipsum": ("R129", "{{ lipsum(n=10 ** 7) }}"),
-    "a-sum-of-300000-terms": ("R129", "{{ " + "+".join(["1"] * 300000) + " }}"),
-    "ten-gigabytes": ("R129", "{{ 'a' * 10 ** 10 }}"),
-    "a-list-of-10-to-the-9th": ("R129", "{{ [0] * 10 ** 9 }}"),
+    "loops-of-10-to-the-16th": ("R127", FOUR_LOOPS),
+    "a-huge-power": ("R127", "{{ (2 ** 100000000) | string | length }}"),
+    "sorting": ("R127", "{{ range(100000) | map('string') | sort | unique | list | length }}" * 100),
+    "a-text-of-lorem-ipsum": ("R127", "{{ lipsum(n=10 ** 7) }}"),
+    "a-sum-of-300000-terms": ("R127", "{{ " + "+".join(["1"] * 300000) + " }}"),
+    "ten-gigabytes": ("R127", "{{ 'a' * 10 ** 10 }}"),
+    "a-list-of-10-to-the-9th": ("R127", "{{ [0] * 10 ** 9 }}"),
     "doubling": (
-        "R129",
+        "R127",
         "{% set n = namespace(x='abcdabcd') %}{% for i in range(9999) %}{% set n.x = n.x + n.x %}{% endfor %}",
     ),
     "doubling-a-list": (
-        "R129",
+        "R127",
         "{% set n = namespace(x=[1]) %}{% for i in range(9999) %}{% set n.x = n.x + n.x %}{% endfor %}",
     ),
-    "a-wide-number": ("R129", "{{ '%1000000000d' | format(1) }}"),
-    "a-wide-format": ("R129", "{{ '{:1000000000}'.format(1) }}"),
-    "centred": ("R129", "{{ 'a' | center(10 ** 10) }}"),
-    "indented": ("R129", "{{ 'a\\nb' | indent(10 ** 10) }}"),
-    "joined": ("R129", "{{ range(100000) | join('a' * 10000) }}"),
-    "replaced": ("R129", "{{ ('a' * 1000000) | replace('a', 'b' * 1000) }}"),
-    "a-macro-that-doubles": ("R129", "{% macro m(x) %}{{ m(x + x) }}{% endmacro %}{{ m('abc') }}"),
-    "much-to-write": ("R129", "{% for i in range(18) %}{{ 'a' * 1000000 }}{% endfor %}"),
+    "a-wide-number": ("R127", "{{ '%1000000000d' | format(1) }}"),
+    "a-wide-format": ("R127", "{{ '{:1000000000}'.format(1) }}"),
+    "centred": ("R127", "{{ 'a' | center(10 ** 10) }}"),
+    "indented": ("R127", "{{ 'a\\nb' | indent(10 ** 10) }}"),
+    "joined": ("R127", "{{ range(100000) | join('a' * 10000) }}"),
+    "replaced": ("R127", "{{ ('a' * 1000000) | replace('a', 'b' * 1000) }}"),
+    "a-macro-that-doubles": ("R127", "{% macro m(x) %}{{ m(x + x) }}{% endmacro %}{{ m('abc') }}"),
+    "much-to-write": ("R127", "{% for i in range(18) %}{{ 'a' * 1000000 }}{% endfor %}"),
     "a-large-range": ("R127", "{% for i in range(10 ** 12) %}{% endfor %}"),
     "a-macro-that-calls-itself": ("R127", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"),
     "a-loop-that-calls-itself": ("R127", "{% for i in [[1]] recursive %}{{ loop([i]) }}{% endfor %}"),
@@ -58,26 +58,26 @@ HOSTILE = {
     "a-generator": ("R127", "{{ [1] | map('int') }}"),
     "division": ("R127", "{{ 1 / 0 }}"),
     "a-text-and-a-number": ("R127", "{{ 'a' + 1 }}"),
-    "a-class": ("R128", "{{ ''.__class__ }}"),
-    "a-class-by-filter": ("R128", "{{ '' | attr('__class__') }}"),
-    "a-class-by-item": ("R128", "{{ ''['__class__'] }}"),
-    "a-class-by-format": ("R128", "{{ '{0.__class__}'.format('') }}"),
-    "a-class-by-format-map": ("R128", "{{ '{a.__class__}'.format_map({'a': 1}) }}"),
-    "a-class-by-format-as-a-filter": ("R128", "{{ ('{0.__class__.__mro__}' | attr('format'))(1) }}"),
-    "cycler": ("R128", "{{ cycler.__init__.__globals__ }}"),
-    "joiner": ("R128", "{{ joiner.__init__.__globals__.os }}"),
-    "lipsum": ("R128", "{{ lipsum.__globals__['os'].popen('id').read() }}"),
-    "namespace": ("R128", "{{ namespace.__init__.__globals__ }}"),
-    "self": ("R128", "{{ self._TemplateReference__context }}"),
-    "a-frame": ("R128", "{{ ([1] | map('int')).gi_frame }}"),
-    "a-class-of-nothing": ("R128", "{{ nothing.__class__ }}"),
+    "a-class": ("R127", "{{ ''.__class__ }}"),
+    "a-class-by-filter": ("R127", "{{ '' | attr('__class__') }}"),
+    "a-class-by-item": ("R127", "{{ ''['__class__'] }}"),
+    "a-class-by-format": ("R127", "{{ '{0.__class__}'.format('') }}"),
+    "a-class-by-format-map": ("R127", "{{ '{a.__class__}'.format_map({'a': 1}) }}"),
+    "a-class-by-format-as-a-filter": ("R127", "{{ ('{0.__class__.__mro__}' | attr('format'))(1) }}"),
+    "cycler": ("R127", "{{ cycler.__init__.__globals__ }}"),
+    "joiner": ("R127", "{{ joiner.__init__.__globals__.os }}"),
+    "lipsum": ("R127", "{{ lipsum.__globals__['os'].popen('id').read() }}"),
+    "namespace": ("R127", "{{ namespace.__init__.__globals__ }}"),
+    "self": ("R127", "{{ self._TemplateReference__context }}"),
+    "a-frame": ("R127", "{{ ([1] | map('int')).gi_frame }}"),
+    "a-class-of-nothing": ("R127", "{{ nothing.__class__ }}"),
     "eval": ("R126", "{{ eval('1') }}"),
     "unclosed": ("R127", "{{ 1"),
     "unknown-tag": ("R127", "{% do x %}"),
     "unknown-filter": ("R127", "{{ 1 | nope }}"),
     "shell": ("R127", "echo ${#list[@]}"),
-    "half-of-a-pair": ("R105", "{{ '\\ud800' }}"),
-    "nul": ("R105", "{{ '\\x00' }}"),
+    "half-of-a-pair": ("R104", "{{ '\\ud800' }}"),
+    "nul": ("R104", "{{ '\\x00' }}"),
 }
 
 
@@ -110,16 +110,16 @@ ENDLESS = {
     "host": ("  a: " + "{{host:" * (HUGE // 7), ["R127"]),
     "input-and-a-brace": ("  a: " + "{{input:" * (HUGE // 8) + "} }", ["R127"]),
     "many-tokens": ("  a: '" + lines("{{{{host:{}}}}}") + "'", []),
-    "many-tokens-and-an-expression": ("  a: '" + lines("{{{{host:{}}}}}") + "{{ 1 }}'", ["R129"]),
+    "many-tokens-and-an-expression": ("  a: '" + lines("{{{{host:{}}}}}") + "{{ 1 }}'", ["R127"]),
     "names-like-ours": ("  a: '" + "runtime_token0_" * (HUGE // 15) + "{{ 1 }}'", []),
     "underscores": ("  a: 'runtime_token" + "_" * HUGE + "{{ 1 }}'", []),
     "blanks-in-a-token": ("  a: {{" + " " * HUGE + "output", ["R127"]),
     "addresses": ("  a: '{% raw %}" + lines("<a at 0x{:x}>") + "{% endraw %}'", []),
     "escaped-addresses": ("  a: '{% raw %}" + "&lt;" * (HUGE // 4) + "{% endraw %}'", []),
-    "sixties": ("  a: 1" + ":10" * (HUGE // 3), ["R114"]),
-    "hexadecimal": ("  a: 0x" + "f" * HUGE, ["R114"]),
-    "keys-given-twice": ("  b: {{ 1 }}\n" + "  a: 1\n" * (HUGE // 25), ["R132"] * 999),
-    "keys-that-are-no-texts": ("  b: {{ 1 }}\n" + lines("  a{}: {{1: 2}}\n"), ["R133"] * 1000),
+    "sixties": ("  a: 1" + ":10" * (HUGE // 3), ["R111"]),
+    "hexadecimal": ("  a: 0x" + "f" * HUGE, ["R111"]),
+    "keys-given-twice": ("  b: {{ 1 }}\n" + "  a: 1\n" * (HUGE // 25), ["R110"] * 999),
+    "keys-that-are-no-texts": ("  b: {{ 1 }}\n" + lines("  a{}: {{1: 2}}\n"), ["R112"] * 1000),
     "sections": (lines("a{}:\n"), ["R123"] * 20_000),
     "an-indented-section": (" " * HUGE + "default-values:\n  {{ a }}", ["R126"]),
     "lines-alike": ("  a: {{ range }}\n" + "  - x\n  - {{ 2 }}\n" * 4000, ["R127"]),
@@ -150,7 +150,7 @@ def test_numbers_that_python_does_not_write() -> None:
         f"default-values:\n  ? {number}\n  : 1\nworkflow:\n  a: 1\n",
         f"workflow:\n  environment:\n    ? {number}\n    : 1\n",
     ):
-        assert next(each.code for each in said(file)) == "R114"
+        assert next(each.code for each in said(file)) == "R111"
 
 
 def test_a_template_may_end_lines_by_carriage_returns() -> None:
@@ -162,7 +162,7 @@ def test_a_bomb_in_the_default_values() -> None:
     lines = ["  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (found,) = said("default-values:\n" + "\n".join(lines) + "\nworkflow:\n  a: {{ a8 }}\n")
-    assert (found.code, found.place and found.place.line) == ("R115", 6)
+    assert (found.code, found.place and found.place.line) == ("R103", 6)
 
 
 def test_a_bomb_in_what_is_written() -> None:
@@ -170,10 +170,10 @@ def test_a_bomb_in_what_is_written() -> None:
     lines += ["  a{{ n }}: &a{{ n }} [{{ (['*a' ~ (n - 1)] * 10) | join(', ') }}]"]
     file = f"workflow:\n{lines[0]}\n{{% for n in range(1, 9) %}}\n{lines[1]}\n{{% endfor %}}\n"
     (found,) = said(file)
-    assert (found.code, found.place and found.place.line) == ("R115", 4)
+    assert (found.code, found.place and found.place.line) == ("R103", 4)
     assert found.notes[0].message == "line 4 is rendered 8 times; this is the 4th (loop at line 3)"
 
 
 def test_deep_data() -> None:
     (found,) = said("workflow:\n  a: {{ '[' * 500 }}{{ ']' * 500 }}\n")
-    assert found.code == "R115"
+    assert found.code == "R103"

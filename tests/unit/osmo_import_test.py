@@ -77,7 +77,7 @@ def test_with_nodes_it_is_a_topology() -> None:
 
 def test_what_a_new_topology_lacks_is_said() -> None:
     found = osmo_pool.new(document(POOLS)).diagnostics
-    assert sorted(each.code for each in found) == ["W478", "W497", "W498", "W498", "W498"]
+    assert sorted(each.code for each in found) == ["W466", "W497", "W498", "W498", "W498"]
 
 
 def test_platforms_of_one_name_in_two_pools() -> None:

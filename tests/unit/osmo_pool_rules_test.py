@@ -21,10 +21,10 @@ MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "m
     ("ask", "found"),
     [
         (ASK._replace(privileged=True), []),
-        (ASK._replace(host_network=True), ["W484"]),
+        (ASK._replace(host_network=True), ["W483"]),
         (ASK._replace(mounts=("/mnt/a",)), []),
         (ASK._replace(mounts=("/mnt/a:/elsewhere",)), []),
-        (ASK._replace(mounts=("/mnt",)), ["W484"]),
+        (ASK._replace(mounts=("/mnt",)), ["W483"]),
         (ASK._replace(mounts=("/c",)), ["W423"]),
         (ASK._replace(mounts=("/b",)), []),
     ],
@@ -38,7 +38,7 @@ def test_a_mount_that_the_template_makes_is_not_made_again() -> None:
     assert made.mounts == ("/mnt/a:/x",)
 
 
-@pytest.mark.parametrize(("name", "found"), [("", []), ("gb200", []), ("gb300", ["W486"])])
+@pytest.mark.parametrize(("name", "found"), [("", []), ("gb200", []), ("gb300", ["W408"])])
 def test_platforms(name: str, found: list[str]) -> None:
     assert codes(share({}, ASK._replace(platform=name))) == found
 
@@ -90,7 +90,7 @@ BIG_CPU, BIG_GPU = ("LE", "4", "{{K8_CPU}}"), ("LE", "{{USER_GPU}}", "{{K8_GPU}}
         pytest.param([BIG_GPU], (SMALL,), ["W483"], id="none has so many"),
         pytest.param([BIG_CPU, BIG_GPU], (SMALL, LARGE), ["W483"], id="all rules on one kind"),
         pytest.param([("LT", "1Gi", "{{K8_MEMORY}}")], (SMALL,), ["W483"], id="memory"),
-        pytest.param([("LT", "1Gi", "{{K8_STORAGE}}")], (SMALL,), ["W482"], id="not stated"),
+        pytest.param([("LT", "1Gi", "{{K8_STORAGE}}")], (SMALL,), ["W481"], id="not stated"),
     ],
 )
 def test_rules_about_nodes(rules: list[tuple[str, str, str]], nodes: tuple[NodeShape, ...], found: list[str]) -> None:

@@ -99,7 +99,7 @@ def test_routes_lead_into_the_file() -> None:
 def test_the_list_of_pools_has_no_templates_so_the_usual_one_is_taken() -> None:
     listed = {"node_sets": [{"pools": [{"name": "hall", "backend": "b", "platforms": {"gb200": {}}}]}]}
     made = read(listed)
-    assert codes(made) == ["W494"]
+    assert codes(made) == ["W491"]
     assert made.value is not None
     assert made.value.platforms["gb200"].pod_template == chart()["pod_templates"]["default_user"]
     assert made.value.route == ("osmo-pool", "node_sets", 0, "pools", 0)
@@ -295,7 +295,7 @@ def test_the_chart_completes_helm_values_and_nothing_else() -> None:
         "services": {"configs": {"pools": {"default": {"backend": "east", "common_pod_template": ["default_user"]}}}}
     }
     made = read(values)
-    assert codes(made) == ["W494"]
+    assert codes(made) == ["W491"]
     found = config(values)
     assert found.default_platform == "default"
     assert found.platforms["default"].variables["USER_MEMORY"] == "1Gi"
@@ -345,7 +345,7 @@ def test_what_a_pool_cuts_of_a_timeout_is_told() -> None:
 def test_a_group_may_ask_for_what_its_pool_guarantees(guarantee: int | None, gpus: int, reported: bool) -> None:
     own = {"backend": "b", "platforms": {}, "resources": {"gpu": {} if guarantee is None else {"guarantee": guarantee}}}
     found = config({"pools": {"hall": own}})
-    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W452"] * reported
+    assert [each.code for each in reading.quota(found, "ring", gpus, ROUTE)] == ["W483"] * reported
 
 
 def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> None:
@@ -407,10 +407,10 @@ SPINE, RACK = ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique")
         pytest.param(keyed(("rack", SPINE[1])), {"rack": "spine"}, [], id="even against the name"),
         pytest.param(keyed(("host", "kubernetes.io/hostname")), {"host": "host"}, [], id="the host level"),
         pytest.param(
-            keyed(("c", "nvidia.com/gpu-clique")), {"c": "rack"}, ["W478"], id="the label of the documentation"
+            keyed(("c", "nvidia.com/gpu-clique")), {"c": "rack"}, ["W466"], id="the label of the documentation"
         ),
-        pytest.param(keyed(("spine", "example.com/spin")), {}, ["W478"], id="near"),
-        pytest.param(keyed(("zone", "topology.kubernetes.io/zone")), {}, ["W478"], id="far"),
+        pytest.param(keyed(("spine", "example.com/spin")), {}, ["W466"], id="near"),
+        pytest.param(keyed(("zone", "topology.kubernetes.io/zone")), {}, ["W466"], id="far"),
         pytest.param(keyed(RACK, SPINE), {"spine": "spine", "rack": "rack"}, ["W479"], id="order"),
     ],
 )
@@ -432,7 +432,7 @@ def test_hints_of_levels() -> None:
 def test_so_many_keys(count: int) -> None:
     keys = [{"key": f"k{n}", "label": f"example.com/l{n}"} for n in range(count)]
     made = read({"pools": {"hall": {"backend": "b", "platforms": {}, "topology_keys": keys}}})
-    assert codes(made) == ([] if count == 16 else ["W477"])
+    assert codes(made) == ([] if count == 16 else ["W418"])
 
 
 def test_the_host_may_be_the_last_key() -> None:

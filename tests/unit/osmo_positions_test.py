@@ -119,7 +119,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "file", "path", "expected", "remark"), CASES, ids=[each[0] for each in CASES])
 def test_a_place(name: str, file: str, path: tuple[str | int, ...], expected: tuple[int, str], remark: str) -> None:
     (only,) = stage(file).value or ()
-    found = seen(only, warning("R132", ("workflow", "workflow", *path), "here"))
+    found = seen(only, warning("R110", ("workflow", "workflow", *path), "here"))
     assert marked(found) == expected
     assert [note.message for note in found.notes] == ([remark] if remark else [])
 
@@ -129,12 +129,12 @@ def test_contents_of_a_local_file_stand_at_its_localpath() -> None:
     found = document(file, {"run.sh": b"echo\n"})
     assert found.data["workflow"]["tasks"][0]["files"] == [{"path": "/a", "contents": "echo\n"}]
     route = ("workflow", "workflow", "tasks", 0, "files", 0, "contents")
-    assert marked(seen(found, warning("R132", route, "here"))) == (6, "run.sh")
+    assert marked(seen(found, warning("R110", route, "here"))) == (6, "run.sh")
 
 
 def test_a_note_says_the_turn_in_its_own_line() -> None:
     route = ("workflow", "workflow", "tasks", 1, "image")
-    found = seen(document(TWO_TASKS), warning("R132", (), "here", notes=(Note("there", route),)))
+    found = seen(document(TWO_TASKS), warning("R110", (), "here", notes=(Note("there", route),)))
     assert [note.message for note in found.notes] == [
         "there (line 6 is rendered 2 times; this is the 2nd (loop at line 4))"
     ]
@@ -144,7 +144,7 @@ def test_marks_that_change_the_text_are_taken_back() -> None:
     """The length of a captured text decides: with marks in it, another branch would be written."""
     loop = "{% for i in range(2) %}\n  a{{ i }}: {% if b|length == 2 %}1{% endif %}\n{% endfor %}\n"
     file = f"workflow:\n{{% set b %}}ab{{% endset %}}\n{loop}  n: {{{{ b }}}}\n"
-    found = seen(document(file), warning("R132", ("workflow", "workflow", "a1"), "here"))
+    found = seen(document(file), warning("R110", ("workflow", "workflow", "a1"), "here"))
     assert marked(found) == (4, "1")
     assert [note.message for note in found.notes] == ["line 4 is rendered 2 times; this is the 2nd (loop at line 3)"]
 
@@ -176,13 +176,13 @@ def test_findings_that_a_loop_repeats_are_one() -> None:
 def test_findings_of_later_stages_that_a_loop_repeats_are_one() -> None:
     found = document(TWO_TASKS)
     routes = [("workflow", "workflow", "tasks", number, "image") for number in (0, 1)]
-    batch = Batch(tuple(warning("R132", route, "here") for route in routes), {"workflow": found})
+    batch = Batch(tuple(warning("R110", route, "here") for route in routes), {"workflow": found})
     (only,) = findings([batch])
     assert [note.message for note in only.notes] == [
         "line 6 is rendered 2 times; this is the 1st (loop at line 4)",
         "1 more like it",
     ]
-    other = Batch((warning("R132", routes[0], "here"), warning("R132", routes[1], "there")), {"workflow": found})
+    other = Batch((warning("R110", routes[0], "here"), warning("R110", routes[1], "there")), {"workflow": found})
     assert len(findings([other])) == 2
 
 

@@ -59,13 +59,13 @@ ZONE, RACK = {"key": "zone"}, {"key": "rack"}
 CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "both": (bare(task(), groups=[team(task("b"))]), "error", "W401", ("groups",), "has both"),
     "neither": (bare(), "error", "W401", ("tasks",), "no `tasks`"),
-    "two-tasks": (bare(task("Rank_0"), task("rank-0")), "error", "W402", ("tasks", 1, "name"), 'and "Rank_0"'),
-    "group-like-task": (grouped(team(task("g"))), "error", "W402", (*G, "tasks", 0, "name"), 'the name "g"'),
-    "made-name": (bare(task("a"), task("a_Group")), "error", "W402", (*T, "name"), '"a-group"'),
-    "reserved": (bare(task("OSMO_ctrl")), "error", "W402", (*T, "name"), "container of OSMO"),
-    "long": (bare(task("a" * 59)), "error", "W402", (*T, "name"), "65 characters"),
-    "no-lead": (grouped(team(task(lead=False), task("b"))), "error", "W406", (*G, "tasks"), "has no lead"),
-    "two-leads": (grouped(team(task(), task("b", lead="y"))), "error", "W406", (*G, "tasks"), '"a" and "b"'),
+    "two-tasks": (bare(task("Rank_0"), task("rank-0")), "error", "W401", ("tasks", 1, "name"), 'and "Rank_0"'),
+    "group-like-task": (grouped(team(task("g"))), "error", "W401", (*G, "tasks", 0, "name"), 'the name "g"'),
+    "made-name": (bare(task("a"), task("a_Group")), "error", "W401", (*T, "name"), '"a-group"'),
+    "reserved": (bare(task("OSMO_ctrl")), "error", "W401", (*T, "name"), "container of OSMO"),
+    "long": (bare(task("a" * 59)), "error", "W401", (*T, "name"), "65 characters"),
+    "no-lead": (grouped(team(task(lead=False), task("b"))), "error", "W401", (*G, "tasks"), "has no lead"),
+    "two-leads": (grouped(team(task(), task("b", lead="y"))), "error", "W401", (*G, "tasks"), '"a" and "b"'),
     "no-source": (bare(task(inputs=[{}])), "error", "W408", (*T, "inputs", 0), "no `task` and no `url`"),
     "unknown-input": (
         bare(task("prepare"), task(inputs=[{"task": "prepair"}])),
@@ -106,16 +106,16 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "resource": (
         bare(task(resource="gpus"), resources={"gpu": {}, "default": {}}),
         "error",
-        "W411",
+        "W408",
         (*T, "resource"),
         'unknown resource: "gpus"',
     ),
-    "no-default": (bare(task(), resources={}), "error", "W411", (*T, "name"), "has no `resource`"),
-    "unused": (bare(task(), resources={"default": {}, "b": {}}), "info", "W412", ("resources", "b"), "no task"),
+    "no-default": (bare(task(), resources={}), "error", "W408", (*T, "name"), "has no `resource`"),
+    "unused": (bare(task(), resources={"default": {}, "b": {}}), "info", "W446", ("resources", "b"), "no task"),
     "unit": (with_resource(memory="16GB"), "error", "W413", ("resources", "default", "memory"), '"16GB"'),
     "too-large": (with_resource(storage="9999999Ti"), "error", "W413", ("resources", "default", "storage"), "amount"),
     "bytes": (with_resource(memory=16), "warning", "W414", ("resources", "default", "memory"), "16 bytes"),
-    "decimal": (with_resource(memory="16G"), "warning", "W415", ("resources", "default", "memory"), "16Gi"),
+    "decimal": (with_resource(memory="16G"), "warning", "W414", ("resources", "default", "memory"), "16Gi"),
     "cache": (bare(task(cacheSize="101%")), "error", "W413", (*T, "cacheSize"), '"101%"'),
     "cache-below-zero": (bare(task(cacheSize="-0.5%")), "error", "W413", (*T, "cacheSize"), '"-0.5%"'),
     "key-twice": (
@@ -221,7 +221,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "almost": (
         bare(task(environment={"A": "{{ host: a }}"})),
         "warning",
-        "W430",
+        "W429",
         (*T, "environment", "A"),
         "not a token",
     ),
@@ -230,16 +230,16 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "pool": (bare(task(), pool="p"), "warning", "W433", ("pool",), "overwrites"),
     "inner-resources": (bare(task(resources={"cpu": 1})), "warning", "W433", (*T, "resources"), "overwrites"),
     "inputs": (bare(task(inputs=[{"url": "s3://b"}])), "warning", "W441", (*T, "inputs", 0), "/osmo/data/input"),
-    "outputs": (bare(task(outputs=[{"url": "s3://b"}])), "warning", "W442", (*T, "outputs", 0), "/osmo/data/output"),
+    "outputs": (bare(task(outputs=[{"url": "s3://b"}])), "warning", "W441", (*T, "outputs", 0), "/osmo/data/output"),
     "earlier": (bare(task(inputs=[{"task": "w-1:b"}])), "warning", "W441", (*T, "inputs", 0), "earlier workflow"),
     "checkpoint": (
         bare(task(checkpoint=[{"path": "/a", "url": "s3://b", "frequency": "10m"}])),
         "warning",
-        "W442",
+        "W441",
         (*T, "checkpoint", 0),
         "checkpoints",
     ),
-    "kpis": (bare(task(kpis=[{"index": 1, "path": "a"}])), "warning", "W442", (*T, "kpis", 0), "KPIs"),
+    "kpis": (bare(task(kpis=[{"index": 1, "path": "a"}])), "warning", "W441", (*T, "kpis", 0), "KPIs"),
     "cache-size": (bare(task(cacheSize="10%")), "warning", "W446", (*T, "cacheSize"), "no effect"),
     "queue": (
         bare(task(), timeout={"queue_timeout": "1h", "exec_timeout": None}),
@@ -286,7 +286,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "hidden-folder": (
         bare(task(credentials={"a": "/root"})),
         "warning",
-        "W454",
+        "W453",
         (*T, "credentials", "a"),
         "hides",
     ),
@@ -314,7 +314,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
 }
 """What is wrong -> workflow, and the severity, code, route and words of the finding."""
 
-SERVICE = {"W412", "W441", "W442", "W446", "W451"}
+SERVICE = {"W446", "W441", "W451"}
 """What a workflow may bring along that is there to break another rule."""
 
 
@@ -330,7 +330,7 @@ def test_each_rule(name: str) -> None:
 
 
 def test_every_rule_is_in_the_table() -> None:
-    translated = {"W448", "W449", "W452"}  # these, and the codes from W456 on, are of the translation or of a cluster
+    translated = {"W448", "W449", "W483"}  # these, and the codes from W456 on, are of the translation or of a cluster
     own = {code for code in page("w_osmo.md") if code < "W456"} - translated | {"W457"}
     assert {code for _, _, code, _, _ in CASES.values()} == own
 
@@ -370,13 +370,13 @@ def test_all_findings_come_at_once() -> None:
         timeout={"exec_timeout": "soon"},
     )
     codes = sorted(each.code for each in found(workflow))
-    assert codes == ["W402", "W408", "W411", "W413", "W413", "W413", "W413", "W441"]
+    assert codes == ["W401", "W408", "W408", "W413", "W413", "W413", "W413", "W441"]
 
 
 def test_what_the_service_does_is_told_once_a_kind() -> None:
     workflow = bare(*(task(f"t{number}", outputs=[{"url": "s3://b"}]) for number in range(9)))
     (only,) = found(workflow)
-    assert (only.code, only.route) == ("W442", ("workflow", "workflow", "tasks", 0, "outputs", 0))
+    assert (only.code, only.route) == ("W441", ("workflow", "workflow", "tasks", 0, "outputs", 0))
     assert only.message.endswith("(and in 8 other places)")
     assert [note.route[3] for note in only.notes] == [1, 2, 3]
 

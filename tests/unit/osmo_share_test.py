@@ -135,21 +135,21 @@ def test_every_simple_text_comes_out_as_jinja_writes_it() -> None:
 def test_texts_that_cannot_be_filled_in(text: str, hint: str) -> None:
     template = made_of(user(env=[{"name": "A", "value": text}]))
     (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
-    assert found.code == "W488"
+    assert found.code == "R127"
     assert hint in found.hint
     assert found.route == ("osmo-pool", "pod_templates", "t", "spec", "containers", 0, "env", 0, "value")
 
 
 def test_without_a_renderer_only_plain_variables_come_out() -> None:
     template = made_of(user(env=[{"name": "A", "value": "{{USER_GPU * 2}}"}]))
-    assert codes(share_of(template, ASK, None)) == ["W488"]
+    assert codes(share_of(template, ASK, None)) == ["R127"]
 
 
 def test_a_template_that_never_ends_is_ended() -> None:
     text = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"
     template = made_of(user(env=[{"name": "A", "value": text}]))
     (found,) = share_of(template, ASK, cluster(), sandbox.run).diagnostics
-    assert found.code == "W488"
+    assert found.code == "R127"
     assert "than a template may" in found.message or "range" in found.message.lower()
 
 
@@ -187,7 +187,7 @@ def test_amounts(spec: Any, resources: Any, cards: int | None, rest: Any) -> Non
     made = given_by(spec)
     assert (dict(made.resources), made.accelerators) == (resources, cards)
     assert main_of(made).get("resources") == rest
-    assert ("W496" in codes(share(spec))) == (rest is not None)
+    assert ("W491" in codes(share(spec))) == (rest is not None)
 
 
 @pytest.mark.parametrize("amount", ["a lot", "-1", "1 Gi", "{{WF_POOL}}"])
@@ -208,7 +208,7 @@ def test_what_a_variable_without_a_value_says_is_left_out() -> None:
         env=[{"name": "A", "value": "by {{WF_SUBMITTED_BY}}"}], resources={"limits": {"memory": "{{USER_MEMORY}}"}}
     )
     made = share(spec)
-    assert codes(made) == ["W487", "W487"]
+    assert codes(made) == ["R126", "R126"]
     assert made.value is not None
     assert (main_of(made.value), dict(made.value.resources)) == ({"name": "rank-0", "env": [{"name": "A"}]}, {})
 
@@ -266,7 +266,7 @@ def test_labels_and_annotations_stay_and_other_metadata_goes() -> None:
     made = share_of(made_of({}, metadata), ASK)
     assert made.value is not None
     assert made.value.template == {"metadata": {"labels": {"a": "hall"}, "annotations": {"b": "c"}}}
-    assert codes(made) == ["W492"]
+    assert codes(made) == ["W491"]
 
 
 DOMAIN = {
@@ -294,7 +294,7 @@ def claiming(groups: Mapping[str, Any]) -> Outcome[Share]:
 @pytest.mark.parametrize(("groups", "severity"), [({"d": DOMAIN}, "info"), ({}, "warning")])
 def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], severity: str) -> None:
     made = claiming(groups)
-    assert [(each.code, each.severity) for each in made.diagnostics] == [("W490", severity)]
+    assert [(each.code, each.severity) for each in made.diagnostics] == [("W456", severity)]
     assert made.value is not None
     spec = made.value.template["spec"]
     assert [each["name"] for each in spec["resourceClaims"]] == ["camera"]
@@ -306,7 +306,7 @@ def test_group_templates() -> None:
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
     pool = config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}})
     found = library.group_template_findings(pool)
-    assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
+    assert [(each.code, each.severity) for each in found] == [("W456", "info"), ("W491", "warning")]
 
 
 WHOLE = {

@@ -48,7 +48,7 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
 @pytest.mark.parametrize(
     ("file", "name", "codes"),
     [
-        ("workflow:\n  on: 010\n", "", ["R133"]),
+        ("workflow:\n  on: 010\n", "", ["R112"]),
         ("workflow:\n  a: 010\n", "", ["ok"]),
         ("workflow:\n  a: 010\n", "native", ["A912"]),
         (NATIVE, "", ["ok"]),
@@ -57,7 +57,7 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
         ('{"workflow": {"a": "{{ b }}"}}\n', "", ["R123"]),
         ("workflow : {}\n", "", ["ok"]),
         ("'workflow': {}\n", "", ["ok"]),
-        ("workflow: {}\nworkflow: {}\n", "", ["R132", "ok"]),
+        ("workflow: {}\nworkflow: {}\n", "", ["R110", "ok"]),
         ("workflow: {a: '{{ b }}'}\nworkflow: {}\n", "", ["R123"]),
         ("# note\n", "osmo", ["R123"]),
         ("\t# note\nworkflow: {}\n", "", ["R107"]),
@@ -76,14 +76,14 @@ def test_a_native_file_has_no_variables() -> None:
     [
         ("workflow: {}\nversoin: 2\n", [("R123", 2, "versoin")]),
         ("workflow:\n  name: a\ntasks: []\nresources: {}\n", [("R123", 3, "tasks"), ("R123", 4, "resources")]),
-        ("workflow: {}\nversion: 2\n\nworkflow: {}\n", [("R132", 4, "w")]),
+        ("workflow: {}\nversion: 2\n\nworkflow: {}\n", [("R110", 4, "w")]),
         ("default-values: {a: 1}\n", [("R123", 1, "d")]),
-        ("workflow: {}\nversion: 3\n", [("R124", 2, "version")]),
+        ("workflow: {}\nversion: 3\n", [("R123", 2, "version")]),
         ("version: '2'\nworkflow: {}\n", []),
         ("version: 2.0\nworkflow: {}\n", []),
-        ("version:\nworkflow: {}\n", [("R124", 1, "version")]),
-        ("version: [\nworkflow: {}\n", [("R124", 1, "version")]),
-        ("version: true\nworkflow: {}\n", [("R124", 1, "version")]),
+        ("version:\nworkflow: {}\n", [("R123", 1, "version")]),
+        ("version: [\nworkflow: {}\n", [("R123", 1, "version")]),
+        ("version: true\nworkflow: {}\n", [("R123", 1, "version")]),
         ("workflow: {}\ndefault-values: [a]\n", [("R123", 2, "default-values")]),
         ("workflow: {}\ndefault-values: a\n", [("R123", 2, "default-values")]),
         ("workflow: {}\ndefault-values:\n", []),
@@ -92,13 +92,13 @@ def test_a_native_file_has_no_variables() -> None:
         ("workflow: {}\ndefault-values:x\n", [("R123", 2, "default-values")]),
         ("workflow:x\n", [("R123", 1, "w")]),
         ("workflow: {}\ndefault-values:\n  a: [\n", [("R107", 4, "")]),
-        ("workflow: {}\ndefault-values:\n  a: 1\n  a: 2\n", [("R132", 4, "a")]),
-        ("workflow: {}\n---\na: 1\n", [("R139", 2, "---")]),
-        ("workflow: {}\n---\n- 1\n", [("R139", 2, "---")]),
+        ("workflow: {}\ndefault-values:\n  a: 1\n  a: 2\n", [("R110", 4, "a")]),
+        ("workflow: {}\n---\na: 1\n", [("R123", 2, "---")]),
+        ("workflow: {}\n---\n- 1\n", [("R123", 2, "---")]),
         ("---\nworkflow: {}\n", []),
         ("%YAML 1.1\n---\nworkflow: {}\n", []),
-        ("'default-values':\n  a: 1\nworkflow: {}\n", [("R139", 1, "'default-values':")]),
-        ("workflow: {}\ndefault-values: {a: 1}\n---\n- 1\n", [("R139", 2, "default-values")]),
+        ("'default-values':\n  a: 1\nworkflow: {}\n", [("R123", 1, "'default-values':")]),
+        ("workflow: {}\ndefault-values: {a: 1}\n---\n- 1\n", [("R123", 2, "default-values")]),
     ],
 )
 def test_sections(file: str, expected: list[tuple[str, int, str]]) -> None:
@@ -119,7 +119,7 @@ def test_line_ends_and_byte_order_marks(end: str, mark: bytes) -> None:
     assert data(mark + file.encode()) == {"a": 1, "b": "x\ny\n"}
 
 
-@pytest.mark.parametrize(("raw", "code"), [(b"workflow:\n  a: \xff\n", "R104"), (b"workflow:\n  a: \x00\n", "R105")])
+@pytest.mark.parametrize(("raw", "code"), [(b"workflow:\n  a: \xff\n", "R104"), (b"workflow:\n  a: \x00\n", "R104")])
 def test_what_is_no_text(raw: bytes, code: str) -> None:
     assert [each.code for each in stage(raw).diagnostics] == [code]
 
@@ -141,7 +141,7 @@ def test_an_osmo_file_is_told_as_one_whatever_is_asked_for(file: str) -> None:
 
 def test_a_variable_is_named_by_a_text() -> None:
     file = "workflow:\n  a: 1\ndefault-values:\n  b: {2: 1}\n  on: 1\n  'x': 1\n  7: 1\n"
-    assert places(file) == [("R133", 5, "on"), ("R133", 7, "7")]
+    assert places(file) == [("R112", 5, "on"), ("R112", 7, "7")]
     assert data("workflow:\n  a: {{ b[2] }}\ndefault-values:\n  b: {2: 1}\n") == {"a": 1}
 
 
@@ -162,7 +162,7 @@ def test_a_local_file_is_read_once() -> None:
 
 def test_keys_that_are_no_texts() -> None:
     file = "workflow:\n  tasks:\n  - environment: {2: a, on: b}\n    exitActions: {0: c}\n    2: d\n    3: e\n"
-    assert places(file) == [("R133", 5, "2")]
+    assert places(file) == [("R112", 5, "2")]
     assert places("workflow:\n  tasks:\n  - credentials: {2: a, c: {on: b}}\n") == []
     assert data("workflow:\n  tasks: [{environment: {2: a, on: b}}]\n")["tasks"] == [
         {"environment": {"2": "a", "True": "b"}}
@@ -245,12 +245,12 @@ def folder(tmp_path: Path) -> Path:
         ("-", "R134"),
         ("a\0b", "R134"),
         ("x" * 5000, "R134"),
-        ("../secret", "R135"),
+        ("../secret", "R134"),
         ("../flow/scripts/run.sh", ""),
-        ("link", "R135"),
-        ("root/etc/passwd", "R135"),
-        ("/etc/passwd", "R135"),
-        ("..", "R135"),
+        ("link", "R134"),
+        ("root/etc/passwd", "R134"),
+        ("/etc/passwd", "R134"),
+        ("..", "R134"),
     ],
 )
 def test_files_beside(folder: Path, path: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,7 +282,7 @@ def test_the_page_has_one_entry_for_equal_neighbours() -> None:
 
 
 def test_each_copy_has_the_compute_domain_that_all_share() -> None:
-    case = ROOT / "tests" / "cases" / "F744-copies"
+    case = ROOT / "tests" / "cases" / "F626-copies"
     data = json.loads(shown(f"{case}/workflow.yaml", "-t", f"{case}/topology.yaml", form="json"))
     gangs = [gang for stage in data["workflows"][0]["stages"] for gang in stage["gangs"]]
     assert [gang["computeDomain"] for gang in gangs] == ["llm", "llm"]

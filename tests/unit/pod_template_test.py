@@ -48,7 +48,7 @@ def specs(kind: str, template: Any, gang: Any = {}, **pod_set: Any) -> list[Any]
     worker = {**support.WORKER, "replicas": 2, "template": template, **pod_set}
     result = support.run(support.workflow({"name": "main", "workload": kind, "podSets": [worker], **gang}))
     assert result.compiled, result.diagnostics
-    assert {each.code for each in result.diagnostics} <= {"F609", "P508", "P518", "W537"}
+    assert {each.code for each in result.diagnostics} <= {"F609", "P508", "P518", "W536"}
     return [pod.spec for pod in support.pods(result.documents)]
 
 
@@ -156,8 +156,8 @@ def test_a_whole_node_stays_whole_under_a_template(affinity: Any, wanted: Any) -
 
 
 MOUNTED: dict[str, tuple[Any, str, list[str]]] = {
-    "a file": ({"files": {"/a": ""}}, "/a", ["W316"]),
-    "shared memory": ({"shm": "1Gi"}, "/dev/shm", ["W316"]),
+    "a file": ({"files": {"/a": ""}}, "/a", ["W340"]),
+    "shared memory": ({"shm": "1Gi"}, "/dev/shm", ["W340"]),
     "no shared memory": ({}, "/dev/shm", []),
     "beside a file": ({"files": {"/a": ""}}, "/b", []),
 }

@@ -65,7 +65,7 @@ def test_the_nearest_pool_decides() -> None:
 def test_several_pools_with_accelerators_are_named() -> None:
     result = support.run(flow({"count": 4}), topology(SPARE, H100, CPU, h100={}))
     (found,) = [each for each in result.diagnostics if each.severity == "error"]
-    assert found.code == "P503"
+    assert found.code == "P502"
     assert '"gb200", "spare", "h100"' in found.message
     assert '"cpu"' not in found.message
 
@@ -108,9 +108,9 @@ PLAIN = {key: value for key, value in support.WORKER.items() if key != "accelera
     ("pod_sets", "default", "codes"),
     [
         pytest.param([PLAIN], "cpu-2", [], id="of-several-without-accelerators"),
-        pytest.param([PLAIN], "", ["P503"], id="none-is-named"),
+        pytest.param([PLAIN], "", ["P502"], id="none-is-named"),
         pytest.param([{**support.WORKER, "accelerator": {}}], "gb200", [], id="of-several-with-accelerators"),
-        pytest.param([{**support.WORKER, "accelerator": {}}], "cpu", ["P503"], id="not-one-that-cannot-hold-it"),
+        pytest.param([{**support.WORKER, "accelerator": {}}], "cpu", ["P502"], id="not-one-that-cannot-hold-it"),
     ],
 )
 def test_the_default_pool_decides_where_several_could(pod_sets: list[Any], default: str, codes: list[str]) -> None:
@@ -126,7 +126,7 @@ def test_the_default_pool_takes_what_could_follow_several() -> None:
     where["spec"]["defaults"] = {**where["spec"]["defaults"], "pool": "h100"}
     both = [{**support.WORKER, "name": name, "accelerator": {"name": name, "count": 4}} for name in ("gb200", "h100")]
     result = support.run(support.workflow({"name": "train", "podSets": [*both, {**PLAIN, "replicas": 1}]}), where)
-    assert "P503" not in result.codes
+    assert "P502" not in result.codes
 
 
 def pool_of(gang: dict[str, Any], where: Any) -> str:

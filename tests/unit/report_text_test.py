@@ -72,7 +72,7 @@ def test_a_file_that_could_not_be_read_has_no_line() -> None:
 
 
 def test_findings_are_sorted_by_place_and_each_is_said_once() -> None:
-    late, early = error("S201", (*PLACEMENT, "required"), "late"), info("S203", ("workflow", "kind"), "early")
+    late, early = error("S201", (*PLACEMENT, "required"), "late"), info("S202", ("workflow", "kind"), "early")
     other, run = warning("T404", ("topology", "kind"), "other"), error("A921", (), "run")
     twins = (error("S204", ("workflow", "kind"), "twin"), error("S204", ("workflow", "kind"), "twin"))
     batches = [Batch((late, early, *twins), SOURCES), Batch((run, other), SOURCES)]

@@ -28,7 +28,7 @@ from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
 from tools import field_tables
 
-COVERS = {"R115", "S209", "S210"}
+COVERS = {"R103", "S209", "S210"}
 KINDS = sorted(schemas.SCHEMAS)
 OPEN = {"OsmoPool"}
 """Foreign formats in which unknown keys are ignored, with a warning of ours."""
@@ -233,8 +233,8 @@ PODS = (*GANG, "groups", 0, "podSets", 0)
         ),
         ((*PODS, "env"), [], "S202", "found a list, expected a mapping", ""),
         ((*PODS, "resources", "cpu"), 0.5, "S202", "found the number 0.5", "put it in quotes"),
-        ((*GANG, "workload"), "Jobset", "S203", 'found "Jobset", expected "auto"', 'did you mean "jobset"?'),
-        (("apiVersion",), "v1", "S203", 'expected "bayplan.dev/v1alpha1"', ""),
+        ((*GANG, "workload"), "Jobset", "S206", 'found "Jobset", expected "auto"', 'did you mean "jobset"?'),
+        (("apiVersion",), "v1", "S206", 'expected "bayplan.dev/v1alpha1"', ""),
         ((*GANG, "groups"), [], "S206", "found a list of 0, expected at least 1 entry", ""),
         ((*PODS, "replicas"), 0, "S206", "found the number 0, expected 1 or more", ""),
         ((*PODS, "replicas"), 10**9, "S206", "expected 1000000 or less", ""),
@@ -300,7 +300,7 @@ def test_bottomless_nesting() -> None:
         group = {"name": "a", "groups": [group]}
     data = changed(workflow_data(), GANG, group)
     (found,) = schemas.validate("Workflow", data, "workflow")
-    assert found.code == "R115"
+    assert found.code == "R103"
 
 
 def test_too_many_errors_are_cut() -> None:

@@ -56,7 +56,7 @@ def test_every_feature_is_answered_by_each_backend_or_by_every_kind() -> None:
     rows = {kind: {row.feature for row in each.SUPPORT} for kind, each in KINDS.items()}
     of_jobs = set.intersection(*(own for kind, own in rows.items() if kind not in CONTROLLED))
     own = set.union(*(rows[kind] - of_jobs for kind in CONTROLLED))
-    assert [(kind, gone) for kind in CONTROLLED if (gone := of_jobs - rows[kind] - {"depends-on"})] == []  # W366
+    assert [(kind, gone) for kind in CONTROLLED if (gone := of_jobs - rows[kind] - {"depends-on"})] == []  # W306
     for name, backend in BACKENDS.items():
         asked = {*FEATURES, *backend.declared.features}
         assert asked - {row.feature for row in backend.declared.support} - of_jobs - own == set(), name

@@ -19,7 +19,7 @@ from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
 from workload_kinds import POD, RUNTIME, SEATS, TEXTS, data, parsed
 
-COVERS = {"W500", "W502", "W505", "W506", "W508", "W511"}
+COVERS = {"W500", "W641", "W506", "W508", "W339"}
 
 BESIDE = (Object(("manifest:9",), parsed(RUNTIME)),)
 
@@ -203,25 +203,25 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
 @pytest.mark.parametrize(
     ("kind", "path", "value", "said"),
     [
-        pytest.param("job", ("spec", "parallelism"), "four", "W502 spec.parallelism", id="no-number"),
-        pytest.param("job", ("spec", "parallelism"), -1, "W502 spec.parallelism", id="negative"),
-        pytest.param("job", ("spec", "parallelism"), True, "W502 spec.parallelism", id="boolean"),
-        pytest.param("job", ("spec", "parallelism"), 0, "W505 ", id="nothing-to-do"),
-        pytest.param("job", ("spec", "template"), None, "W502 spec", id="no-template"),
-        pytest.param("job", ("spec", "template"), {"spec": {}}, "W502 spec.template.spec", id="no-containers"),
-        pytest.param("job", ("spec",), [], "W502 spec", id="a-list"),
-        pytest.param("job", ("metadata",), {"generateName": "w-"}, "W511 metadata", id="generated-name"),
-        pytest.param("job", ("metadata", "name"), "w" * 64, "W511 metadata.name", id="long-name"),
-        pytest.param("job", ("metadata", "name"), "w\nkind: y", "W511 metadata.name", id="no-name"),
-        pytest.param("pod", ("spec", "containers"), ["main"], "W502 spec.containers", id="no-mappings"),
-        pytest.param("jobset", (*JOBS, 1, "replicas"), "3", "W502 spec.replicatedJobs.1.replicas", id="text"),
+        pytest.param("job", ("spec", "parallelism"), "four", "W641 spec.parallelism", id="no-number"),
+        pytest.param("job", ("spec", "parallelism"), -1, "W641 spec.parallelism", id="negative"),
+        pytest.param("job", ("spec", "parallelism"), True, "W641 spec.parallelism", id="boolean"),
+        pytest.param("job", ("spec", "parallelism"), 0, "W506 ", id="nothing-to-do"),
+        pytest.param("job", ("spec", "template"), None, "W641 spec", id="no-template"),
+        pytest.param("job", ("spec", "template"), {"spec": {}}, "W641 spec.template.spec", id="no-containers"),
+        pytest.param("job", ("spec",), [], "W641 spec", id="a-list"),
+        pytest.param("job", ("metadata",), {"generateName": "w-"}, "W339 metadata", id="generated-name"),
+        pytest.param("job", ("metadata", "name"), "w" * 64, "W339 metadata.name", id="long-name"),
+        pytest.param("job", ("metadata", "name"), "w\nkind: y", "W339 metadata.name", id="no-name"),
+        pytest.param("pod", ("spec", "containers"), ["main"], "W641 spec.containers", id="no-mappings"),
+        pytest.param("jobset", (*JOBS, 1, "replicas"), "3", "W641 spec.replicatedJobs.1.replicas", id="text"),
         pytest.param("jobset", (*JOBS, 1, "replicas"), 10**9, "W309 ", id="a-billion"),
-        pytest.param("jobset", (*JOBS, 1, "name"), "Worker!", "W511 spec.replicatedJobs.1", id="!"),
-        pytest.param("jobset", JOBS, [OF_ONE_POD] * 2, "W511 spec.replicatedJobs.1", id="twice"),
-        pytest.param("jobset", ("spec", "replicatedJobs"), {}, "W502 spec", id="no-list"),
-        pytest.param("lws", ("spec", "replicas"), {}, "W502 spec.replicas", id="mapping"),
-        pytest.param("lws", ("spec", "replicas"), 0, "W505 ", id="no-groups"),
-        pytest.param("lws", ("spec", "leaderWorkerTemplate", "size"), 1.5, "W502", id="half-a-pod"),
+        pytest.param("jobset", (*JOBS, 1, "name"), "Worker!", "W339 spec.replicatedJobs.1", id="!"),
+        pytest.param("jobset", JOBS, [OF_ONE_POD] * 2, "W339 spec.replicatedJobs.1", id="twice"),
+        pytest.param("jobset", ("spec", "replicatedJobs"), {}, "W641 spec", id="no-list"),
+        pytest.param("lws", ("spec", "replicas"), {}, "W641 spec.replicas", id="mapping"),
+        pytest.param("lws", ("spec", "replicas"), 0, "W506 ", id="no-groups"),
+        pytest.param("lws", ("spec", "leaderWorkerTemplate", "size"), 1.5, "W641", id="half-a-pod"),
         pytest.param("volcano-job", ("spec", "minAvailable"), 5, "W506 spec.minAvailable", id="five-of-six"),
         pytest.param("volcano-job", ("spec", "tasks", 1, "minAvailable"), 3, "W506 spec.tasks.1", id="three-of-four"),
         pytest.param(
@@ -232,13 +232,13 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param(
             "raycluster", (*RAY, "minReplicas"), 1, "W506 spec.workerGroupSpecs.0.minReplicas", id="may-shrink"
         ),
-        pytest.param("raycluster", (*RAY, "groupName"), "head", "W511", id="two-heads"),
-        pytest.param("raycluster", (*RAY, "numOfHosts"), "2", "W502 spec.workerGroupSpecs.0.numOfHosts", id="hosts"),
-        pytest.param("rayjob", ("spec", "clusterSelector"), {"a": "b"}, "W502 spec.clusterSelector", id="elsewhere"),
+        pytest.param("raycluster", (*RAY, "groupName"), "head", "W339", id="two-heads"),
+        pytest.param("raycluster", (*RAY, "numOfHosts"), "2", "W641 spec.workerGroupSpecs.0.numOfHosts", id="hosts"),
+        pytest.param("rayjob", ("spec", "clusterSelector"), {"a": "b"}, "W641 spec.clusterSelector", id="elsewhere"),
         pytest.param(
             "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W508 spec.runtimeRef", id="of-the-cluster"
         ),
-        pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
+        pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W641 spec.trainer.numNodes", id="nodes"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, ...], value: Any, said: str) -> None:
@@ -250,8 +250,8 @@ def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, 
 @pytest.mark.parametrize(
     ("group", "kind", "code"),
     [
-        ("grove.io/v1alpha1", "PodCliqueSet", "W502"),
-        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W502"),
+        ("grove.io/v1alpha1", "PodCliqueSet", "W641"),
+        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W641"),
         ("batch/v1", "CronJob", "W500"),
         ("apps/v1", "DaemonSet", "W500"),
         ("", "", "W500"),

@@ -78,11 +78,11 @@ def _kept(document: Manifest, current: Object) -> Manifest:
 
 
 def _name_taken(there: Object, one: Object) -> Diagnostic:
-    """A951: an object that bayplan did not write has the name."""
+    """A950: an object that bayplan did not write has the name."""
     _, kind, _, name = identity(there.data)
     message = f'{kind} "{name}" already exists, but the placement of "{identity(one.data)[3]}" adds one with this name'
     notes = (Note("the workload is here", (*one.route, "metadata", "name")),)
-    return error("A951", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)
+    return error("A950", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)
 
 
 # The marks of a plan on the pod templates of a workload, and the objects that it needs.
@@ -176,7 +176,7 @@ def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnos
 
 
 def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
-    """W545: variables that a fabric needs. bayplan does not change the environment of existing workloads."""
+    """W544: variables that a fabric needs. bayplan does not change the environment of existing workloads."""
     instances = _first_instances(planned.plan)
     missing: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
     for slot in candidate.templates.slots:
@@ -190,7 +190,7 @@ def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
         names = listing([name for name, _ in sets], "and", 5)
         more = count(len(variables), "more environment variable")
         message = f"the fabric of {names} needs {more}; bayplan does not change the environment of existing workloads"
-        yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(variables)}")
+        yield info("W544", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(variables)}")
 
 
 def _missing_variables(request: fabrics.FabricRequest, spec: Mapping[str, Any]) -> Iterator[str]:
@@ -309,7 +309,7 @@ def _never_started(
 def _closed(
     one: Object, every: Sequence[Injected], requested: Route
 ) -> tuple[tuple[Injected, ...], tuple[Diagnostic, ...]]:
-    """The marks in the fields of an object of Grove itself. W517: constraints that only new objects can have; W518:
+    """The marks in the fields of an object of Grove itself. W518: constraints that only new objects can have, and
     marks for which it has no field."""
     (whole,) = every
     data, lost = grove.closed(one, whole.object.data, whole.data)
@@ -325,7 +325,7 @@ def _closed(
     if any(grove.CONSTRAINT in path for path in _changed_paths(one.data, data)):
         message = f"Grove accepts the constraints of {title(one)} only when it is created"
         hint = "ignore this if the cluster does not have it yet; otherwise delete it before you apply the new one"
-        findings.append(info("W517", (*one.route, "metadata", "name"), message, hint=hint))
+        findings.append(info("W518", (*one.route, "metadata", "name"), message, hint=hint))
     conflicts = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.conflicts)
     replaced = tuple(each._replace(path=grove.place(one, each.path)) for each in whole.replaced)
     return (Injected(one, data, conflicts, replaced),), tuple(findings)
@@ -441,7 +441,7 @@ def _is_placement_request(route: Route) -> bool:
 
 
 def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
-    """A951: objects that two workloads need."""
+    """A950: objects that two workloads need."""
     owners: dict[tuple[str, str, str, str], Route] = {}
     for selected, each in zip(picked, results, strict=True):
         own = (*selected.templates.placed.route, "metadata", "name")
@@ -451,4 +451,4 @@ def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -
                 message = f'this workload and another one both need {key[1]} "{key[3]}"'
                 note = Note("the other workload is here", owners[key])
                 hint = "rename one of the workloads: bayplan names objects after their workloads"
-                yield error("A951", own, message, hint=hint, notes=(note,))
+                yield error("A950", own, message, hint=hint, notes=(note,))

@@ -216,7 +216,7 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, pla
     return outcome
 
 
-ADDED = ("W630", "W631", "W632", "W635")
+ADDED = ("W630", "W631", "W632")
 """Checks of a namespace for pods on a fabric. Other permissions are up to the author of the workload."""
 
 

@@ -73,8 +73,8 @@ def plans(
 
     `judged`: the topology, if it was checked before.
 
-    W641: pods that bayplan cannot read. W642: a group without pods. W643: a group that is missing. W644: a level that
-    the topology does not have. W645: a workload that the manifests have twice.
+    W641: pods that bayplan cannot read. W642: a group without pods. W643: a group that is missing. W323: a level that
+    the topology does not have. W301: a workload that the manifests have twice.
     """
     topology, origins = judged or pipeline.check_topology(request.topology)
     target = select_target(request.target, topology.value) if topology.value else None
@@ -115,14 +115,14 @@ def _located(plan: ReadPlan, made: Mapping[Route, Object]) -> ReadPlan:
 
 
 def _duplicates(objects: Sequence[Object]) -> Iterator[Diagnostic]:
-    """W645 for each workload or group of pods whose name another of its kind has."""
+    """W301 for each workload or group of pods whose name another of its kind has."""
     firsts: dict[object, Object] = {}
     for one in filter(name, objects):
         first = firsts.setdefault(identity(one.data), one)
         if first is not one and ((group(one), kind(one)) in WORKLOADS or kind(one) in GROUPS_OF_PODS):
             note = Note("the first is here", named(first))
             hint = "rename or remove one: the second replaces the first"
-            yield error("W645", named(one), f"the manifests have {title(one)} twice", hint=hint, notes=(note,))
+            yield error("W301", named(one), f"the manifests have {title(one)} twice", hint=hint, notes=(note,))
 
 
 def _at_once(members: Sequence[Member], objects: Sequence[Object]) -> int | None:
@@ -219,7 +219,7 @@ class _Builder:
         self.wrong: list[Diagnostic] = []
 
     def level(self, label: str, members: Sequence[Member]) -> str:
-        """The name of a level by its label. W644: no pool of the members has it."""
+        """The name of a level by its label. W323: no pool of the members has it."""
         pools = [pool for each in members if (pool := each.found.pool)]
         levels = {level.label: level.name for pool in pools for level in (*pool.levels, HOST)}
         if label and label not in levels:
@@ -227,7 +227,7 @@ class _Builder:
             hint = suggest(label, levels, "the labels of its levels are")
             if grove.is_grove(members[0].found.workload):
                 hint = suggest(label, levels.values(), "its levels are")
-            self.wrong.append(error("W644", self.place_of(label, members[0].asked.route), message, hint=hint))
+            self.wrong.append(error("W323", self.place_of(label, members[0].asked.route), message, hint=hint))
         return levels.get(label, "")
 
     def place_of(self, value: str, route: Route) -> Route:

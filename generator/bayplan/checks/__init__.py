@@ -12,7 +12,7 @@ from bayplan.model.workflow import Workflow, has_own_fields, pod_sets, serves
 
 
 def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
-    """T600 to T612: what operators, plugins or networks cannot do. Loaded only if there is a fabric."""
+    """T600 to T612, W527, W565: what operators, plugins or networks cannot do. Loaded only if there is a fabric."""
     if cluster.fabrics:
         from bayplan.checks import fabrics, network_addresses
 
@@ -25,7 +25,7 @@ def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
-    """T606 of a workflow, if a fabric has address ranges for the whole cluster or blocks for nodes."""
+    """T605 of a workflow, if a fabric has address ranges for the whole cluster or blocks for nodes."""
     if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in cluster.fabrics.values()):
         from bayplan.checks import network_addresses
 
@@ -43,7 +43,7 @@ def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[D
 
 
 def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W370, W373 and W374. Loaded only if a gang serves clients."""
+    """W367 to W369, W373 and W371. Loaded only if a gang serves clients."""
     if any(gang.service or gang.autoscale or serves(gang) for gang in definition.gangs):
         from bayplan.checks import services
 
@@ -51,7 +51,7 @@ def check_clients(definition: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_pods(definition: Workflow) -> Iterator[Diagnostic]:
-    """W338 to W344. Loaded only if a podSet has volumes, looks values up, or has other containers or probes."""
+    """W313, W338, W339, W394. Loaded only for volumes, values that are looked up, and other containers or probes."""
     if any(has_own_fields(place.pods) for place in pod_sets(definition)):
         from bayplan.checks import pods
 

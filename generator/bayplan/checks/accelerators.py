@@ -21,10 +21,10 @@ from bayplan.planning.pools import pools_of
 CODES: Mapping[str, str] = {
     "privileged": "W559",
     "scheduler": "W559",
-    "policy": "W560",
-    "idle": "W560",
-    "unknown": "W560",
-    "twice": "W562",
+    "policy": "W559",
+    "idle": "W559",
+    "unknown": "W559",
+    "twice": "W559",
     "amount": "W551",
     "chip": "W551",
     "choice": "W555",
@@ -42,7 +42,7 @@ HAMI = "hami"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W550, W551, W553, W563, W565, P552. Whole cards without a policy need no check here."""
+    """W550, W551, W563, W565, P552. Whole cards without a policy need no check here."""
     for place in pod_sets(workflow):
         accelerator = place.pods.accelerator
         kind = topology.accelerators.get(accelerator.name) if accelerator else None
@@ -92,16 +92,16 @@ def _profile(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> I
         return
     if accelerator.memory or accelerator.cores:
         message = "`profile` cannot be combined with `memory` or `cores`: a MIG slice has its own"
-        yield error("W553", at, message, hint="remove `profile`, or remove `memory` and `cores`")
+        yield error("W551", at, message, hint="remove `profile`, or remove `memory` and `cores`")
     elif kind.vendor != "nvidia":
-        yield error("W553", at, f"devices of {kind.vendor} have no MIG profiles", hint="remove `profile`")
+        yield error("W551", at, f"devices of {kind.vendor} have no MIG profiles", hint="remove `profile`")
     elif way == HAMI:
         message = "HAMi does not take a `profile`: it chooses the profile by the requested memory"
         hint = "set `memory`, and add the annotation nvidia.com/vgpu-mode: mig to the podSet's `template`"
-        yield error("W553", at, message, hint=hint)
+        yield error("W551", at, message, hint=hint)
     elif kind.profile and kind.profile != accelerator.profile:
         message = f'the podSet requests {accelerator.profile}; the devices of "{kind.name}" have only {kind.profile}'
-        yield error("W553", at, message, hint=f"set {kind.profile}, or name another accelerator")
+        yield error("W551", at, message, hint=f"set {kind.profile}, or name another accelerator")
 
 
 POLICIES = ("node", "cards", "links", "app_class", "qos")
@@ -176,7 +176,7 @@ def _slices(accelerator: Accelerator, kind: AcceleratorKind, pool: Pool, route: 
         has = f"it has {listing(offered, 'and')}" if offered else "it has no MIG slices"
         slices = f'`node: {{resources: {{"{name}": NUMBER}}}}`'
         hint = f"add the number on a node to the pool, {slices}, or request another profile"
-        yield error("W553", (*route, "profile"), f'pool "{pool.name}" does not have "{name}"; {has}', hint=hint)
+        yield error("W551", (*route, "profile"), f'pool "{pool.name}" does not have "{name}"; {has}', hint=hint)
 
 
 def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
@@ -188,7 +188,7 @@ def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Plac
 
 
 def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, scheduler: str) -> Iterator[Diagnostic]:
-    """W551, W555, W559, W560, W562: the generated pods, compared with HAMi's own rules."""
+    """W551, W555, W559: the generated pods, compared with HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
     from bayplan.accelerators.hami_rules import faults, hami_pod

@@ -34,7 +34,7 @@ NATIVE = ("kubernetes.io/",)
 
 
 def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W522, W528, W532, W537."""
+    """W522, W598, W532, W536."""
     if NETWORKS in workflow.annotations:
         message = (
             "Multus does not read this annotation: bayplan puts a workflow's annotations on the objects around pods"
@@ -83,7 +83,7 @@ def _by_hand(
 
 
 def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
-    """W528: Kubernetes refuses a container whose request and limit of a device differ. What the fabric requests
+    """W598: Kubernetes refuses a container whose request and limit of a device differ. What the fabric requests
     (`ours`) gets its limit from the fabric."""
     for kind in ("containers", "initContainers"):
         for index, each in enumerate(items(layer.template, "spec", kind)):
@@ -94,7 +94,7 @@ def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
                 if (name not in ours) if bare else _number(requests[name]) != _number(limits[name]):
                     limit = "has no limit" if bare else f"its limit is {limits[name]}"
                     message = f"a container requests {requests[name]} of {name} and {limit}"
-                    yield error("W528", (*at, name), message, hint="write only the limit: the request becomes the same")
+                    yield error("W598", (*at, name), message, hint="write only the limit: the request becomes the same")
 
 
 def _extended(name: Any) -> bool:
@@ -111,11 +111,11 @@ def _number(value: Any) -> int | None:
 def _dns(
     place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], pool: Pool | None
 ) -> Iterator[Diagnostic]:
-    """W537."""
+    """W536."""
     policy, at = template_value(templates, "spec", "dnsPolicy")
     if policy not in (None, HOST_DNS) and on_host(place.pods, fabric_of(place.pods, topology), pool):
         message = f"a pod in its node's network with dnsPolicy {policy} cannot resolve the names of other pods"
-        yield warning("W537", at, message, hint=f"remove it: bayplan sets {HOST_DNS}")
+        yield warning("W536", at, message, hint=f"remove it: bayplan sets {HOST_DNS}")
 
 
 # Networks that a template attaches itself, compared with the devices that its pods request.

@@ -64,7 +64,7 @@ class FabricPods(NamedTuple):
 
 
 def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W538 to W540, for fabrics of the kind dranet."""
+    """W522 to W539, for fabrics of the kind dranet."""
     if attached.request.fabric.kind != DRANET:
         return
     yield from _claimed_twice(attached)
@@ -74,22 +74,22 @@ def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
         message = (
             f"{attached.title} claims {requests} devices, one request each; a claim has at most {dranet.MOST_REQUESTS}"
         )
-        yield error("W540", attached.route, message, hint="attach fewer rails with `rails`")
+        yield error("W539", attached.route, message, hint="attach fewer rails with `rails`")
 
 
 def _claimed_twice(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W538: a card that both DRA and a device plugin allocate."""
+    """W522: a card that both DRA and a device plugin allocate."""
     notes = (Note("the fabric is here", attached.origin),)
     if attached.request.fabric.injector:
         message = "the network-resources-injector adds a device plugin's resources to pods that claim cards with DRA"
         hint = "switch the injector off, and set `injector: false` on the fabric"
-        yield error("W538", attached.route, message, hint=hint, notes=notes)
+        yield error("W522", attached.route, message, hint=hint, notes=notes)
     for resource, other in _others(attached):
         if resource in attached.place.pods.resources:
             message = f"{attached.title} claims the cards of {attached.fabric}, and requests {resource}"
             message = f"{message}, by which {other} allocates the same cards"
             at = (*attached.place.route, "resources", resource)
-            yield error("W538", at, message, hint=f"remove {resource} from `resources`: the claim is enough")
+            yield error("W522", at, message, hint=f"remove {resource} from `resources`: the claim is enough")
 
 
 def _others(attached: FabricPods) -> Iterator[tuple[str, str]]:
@@ -131,7 +131,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
 
 
 def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W525: devices that the fabric already requests. With more of them than attachments some are idle, with fewer the
+    """W522: devices that the fabric already requests. With more of them than attachments some are idle, with fewer the
     pod does not start."""
     ours = amounts(attached.place.pods, attached.topology)
     for name, amount, route in _own_resources(attached):
@@ -139,7 +139,7 @@ def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
             message = (
                 f"{attached.title} requests {amount} of {name}, and {attached.fabric} already requests {ours[name]}"
             )
-            yield error("W525", route, message, hint="remove it: `fabric` requests the resources of its rails")
+            yield error("W522", route, message, hint="remove it: `fabric` requests the resources of its rails")
 
 
 def _own_resources(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
@@ -156,13 +156,13 @@ def _own_resources(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
 
 
 def _annotations(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W525: an annotation that would replace the fabric's."""
+    """W522: an annotation that would replace the fabric's."""
     for template, route, what in attached.layers():
         for key in OURS.get(attached.request.fabric.kind, ()):
             if mapping(template, "metadata", "annotations").get(key) is not None:
                 message = f"the {what} has the annotation {key}, which would replace the one of {attached.fabric}"
                 hint = "remove it, and make its networks rails of the fabric"
-                yield error("W525", (*route, "metadata", "annotations", key), message, hint=hint)
+                yield error("W522", (*route, "metadata", "annotations", key), message, hint=hint)
 
 
 def _host_network(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -317,7 +317,7 @@ SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
 
 
 def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W530 to W532, W540."""
+    """W532, W539."""
     declared = attached.variables()
     for name, present in (
         (SOCKET, (attached.request.primary, *interfaces(attached.request))),
@@ -328,22 +328,22 @@ def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
     if GID in declared and not declared[GID].topology:
         message = f"{GID} is a row of each node's address table, and the right row may differ between nodes"
         hint = "remove it: since 2.21 NCCL finds the row itself; if the cluster needs it, set it in `env` of the fabric"
-        yield warning("W531", declared[GID].route, message, hint=hint)
+        yield warning("W532", declared[GID].route, message, hint=hint)
     yield from _socket_interfaces(attached, declared.get(SOCKET), declared.get(GLOO))
     yield from _devices(attached, declared.get(DEVICES))
 
 
 def _prefix_match(name: str, one: DeclaredValue, present: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """W530. The hint names the interfaces or devices of the pod that match."""
+    """W532. The hint names the interfaces or devices of the pod that match."""
     first = one.value.partition(",")[0]
     begun = [each for part in one.value.split(",") for each in _meant_by(part, present)]
     if not one.value:
         message = f"{name} is empty, so NCCL chooses among all that it sees"
-        yield warning("W530", one.route, message, hint="remove it: bayplan sets it to those of the pod")
+        yield warning("W532", one.route, message, hint="remove it: bayplan sets it to those of the pod")
     elif begun or not present:
         message = f'NCCL reads "{first}" in {name} as a prefix, which also matches "{first}0"'
         exact = ",".join(dict.fromkeys(begun)) or one.value
-        yield warning("W530", one.route, message, hint=f'write "={exact}" for exact names')
+        yield warning("W532", one.route, message, hint=f'write "={exact}" for exact names')
 
 
 def _meant_by(part: str, present: tuple[str, ...]) -> Iterator[str]:
@@ -376,7 +376,7 @@ def _meant(name: str, present: tuple[str, ...], exact: bool) -> bool:
 
 
 def _devices(attached: FabricPods, declared: DeclaredValue | None) -> Iterator[Diagnostic]:
-    """W532: the list and the rails differ; W540: the list has more names than NCCL reads."""
+    """W532: the list and the rails differ; W539: the list has more names than NCCL reads."""
     request = attached.request
     all_named = all(hca(request, number) for number in range(len(request.rails)))
     present = hcas(request)
@@ -386,7 +386,7 @@ def _devices(attached: FabricPods, declared: DeclaredValue | None) -> Iterator[D
         yield error("W532", declared.route, message, hint=hint)
     if not declared and len(present) > MOST_HCAS and request.vendor in NCCL:
         message = f"{attached.title} has {len(present)} RDMA devices, and NCCL reads at most {MOST_HCAS} in NCCL_IB_HCA"
-        yield error("W540", attached.route, message, hint="attach fewer rails with `rails`")
+        yield error("W539", attached.route, message, hint="attach fewer rails with `rails`")
 
 
 CHECKS = (

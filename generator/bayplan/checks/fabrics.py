@@ -73,17 +73,17 @@ KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
 
 
 def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T601, T602, T604, T621."""
+    """T604, T610, W631."""
     route, kind = (*FABRICS, fabric.name), KINDS[fabric.kind]
     yield from _links(fabric, kind, route)
     if not fabric.rails and not kind.empty:
         hint = f"add `rails` with {listing(kind.needs, 'and')} for each network card"
-        yield error("T602", route, f'fabric "{fabric.name}" has no rails', hint=hint)
+        yield error("T610", route, f'fabric "{fabric.name}" has no rails', hint=hint)
     for index, rail in enumerate(fabric.rails):
         for key in kind.needs:
             if not getattr(rail, key):
                 message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
-                yield error("T602", (*route, "rails", index), message, hint=f"add `{key}:`")
+                yield error("T610", (*route, "rails", index), message, hint=f"add `{key}:`")
     yield from _unreached(fabric, route)
     yield from _idle_keys(fabric, kind, route)
     yield from _idle(fabric, route)
@@ -95,11 +95,11 @@ def _links(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
     """FAB10."""
     if fabric.link_type and fabric.link_type not in kind.links:
         message = f'fabric "{fabric.name}" of the kind {fabric.kind} cannot use {fabric.link_type}: {kind.why}'
-        yield error("T601", (*route, "linkType"), message, hint="correct `kind` or `linkType`")
+        yield error("T604", (*route, "linkType"), message, hint="correct `kind` or `linkType`")
     if fabric.kind == "none" and fabric.link_type == "ethernet" and _verbs(fabric):
         message = f'fabric "{fabric.name}" has RDMA devices over Ethernet, but no network: RoCE needs IP addresses'
         hint = "use the kind macvlan, hostdevice or sriov, and set `network` on each rail"
-        yield error("T601", (*route, "kind"), message, hint=hint)
+        yield error("T604", (*route, "kind"), message, hint=hint)
 
 
 def _verbs(fabric: Fabric) -> bool:
@@ -107,14 +107,14 @@ def _verbs(fabric: Fabric) -> bool:
 
 
 def _unreached(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """T602: RDMA devices that pods cannot get. Only the first is reported."""
+    """T610: RDMA devices that pods cannot get. Only the first is reported."""
     bare = [number for number, rail in enumerate(fabric.rails) if rail.hca and not rail.resource]
     if bare and fabric.kind in BY_PLUGIN and not fabric.privileged:
         device = fabric.rails[bare[0]].hca
         message = f'a rail of fabric "{fabric.name}" has the RDMA device "{device}", but no `resource` to request it'
         hint = "add `resource`, a pool of the shared device plugin such as rdma/rail_0; without it pods have only TCP"
         hint += ", unless the fabric is `privileged`" if fabric.kind == "hostnetwork" else ""
-        yield warning("T602", (*route, "rails", bare[0], "hca"), message, hint=hint)
+        yield warning("T610", (*route, "rails", bare[0], "hca"), message, hint=hint)
 
 
 def _idle_keys(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
@@ -149,11 +149,11 @@ def _shared(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 
 
 def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """T621: RDMA pins memory, and without the capability a pod may pin only 8 MiB (FAB07)."""
+    """W631: RDMA pins memory, and without the capability a pod may pin only 8 MiB (FAB07)."""
     if fabric.ipc_lock is False and fabric.memlock != "unlimited" and fabric.kind in PINNING and _verbs(fabric):
         message = f'fabric "{fabric.name}" has RDMA devices, which need pinned memory, but its pods get no IPC_LOCK'
         hint = "remove it; or raise LimitMEMLOCK on the nodes and set `memlock: unlimited`"
-        yield warning("T621", (*route, "ipcLock"), message, hint=hint)
+        yield warning("W631", (*route, "ipcLock"), message, hint=hint)
 
 
 # Names of extended resources and of interfaces, by the rules of the component that defines them.
@@ -168,7 +168,7 @@ SHARED = "rdma"
 
 
 def check_names(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T600 (FAB05), once per resource, and T611 (FAB04)."""
+    """T600 (FAB05), once per resource, and W527 (FAB04)."""
     reported: set[tuple[str, str]] = set()
     for index, rail in enumerate(fabric.rails):
         route: Route = (*FABRICS, fabric.name, "rails", index)
@@ -235,14 +235,14 @@ def _plugin(prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
 def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:
     why = bad_interface(name)
     if why and not (fabric.kind == "gke" and name == "eth0"):
-        yield error("T611", route, f'interface name "{name}" {why}', hint="use a name such as net1")
+        yield error("W527", route, f'interface name "{name}" {why}', hint="use a name such as net1")
 
 
 # Rails of one fabric compared with each other: repeated devices, resources that do not distinguish cards.
 
 
 def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T603, T609, T622."""
+    """T603, W565."""
     yield from _selectors(fabric)
     rails: Route = (*FABRICS, fabric.name, "rails")
     for key, what in (("hca", "RDMA device"), ("interface", "interface")):
@@ -265,7 +265,7 @@ def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
         for number, text in enumerate(rail.selectors):
             if why := validation.fault(text):
                 here = (*FABRICS, fabric.name, "rails", index, "selectors", number)
-                yield error("T622", here, f"the CEL expression is not valid: {why}", hint="correct it")
+                yield error("W565", here, f"the CEL expression is not valid: {why}", hint="correct it")
 
 
 def _claimed(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -305,9 +305,9 @@ def _order(fabric: Fabric) -> Iterator[Diagnostic]:
         )
         hint = "give each rail a resource of its own: a pool of the device plugin for each port"
         if len(subnets) > 1:
-            yield warning("T609", route, f"{message}, with the addresses of other rails", hint=hint)
+            yield warning("T603", route, f"{message}, with the addresses of other rails", hint=hint)
         else:
-            yield info("T609", route, message, hint=hint)
+            yield info("T603", route, message, hint=hint)
 
 
 # Fabrics and their nodes: names, GPU numbers, and cards in two fabrics.

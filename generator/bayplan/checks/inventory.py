@@ -15,7 +15,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool, Queue
 
 
 def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429 to T433, T435."""
+    """A904, A907, T405, T411, T414, T421 to T433, T633."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
@@ -29,7 +29,7 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
             f'"{parent}" is both the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
         )
         here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
-        yield error("T435", here, message, hint="name another parent")
+        yield error("T633", here, message, hint="name another parent")
     yield from _queues(topology)
     queue = topology.defaults.get("queue")
     leaves = topology.queue_names
@@ -140,9 +140,9 @@ def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Itera
             message = f'level "{level.name}" has `nvlink`, but the nodes of pool "{pool.name}" have {whose}'
             here = (*route, "levels", index, "nvlink")
             if not pool.node.described:  # an import of a network does not describe the nodes
-                yield warning("T432", here, message, hint="describe the nodes: `node: {accelerator: gb200, count: 4}`")
+                yield warning("T429", here, message, hint="describe the nodes: `node: {accelerator: gb200, count: 4}`")
             else:
-                yield error("T432", here, message, hint="remove `nvlink`")
+                yield error("T429", here, message, hint="remove `nvlink`")
 
 
 def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -152,7 +152,7 @@ def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             message = (
                 f'"plan" is on the level "{level.name}", but the domains are of the level "{pool.levels[-1].name}"'
             )
-            yield error("T420", here, message, hint=f'move it to the level "{pool.levels[-1].name}"')
+            yield error("T405", here, message, hint=f'move it to the level "{pool.levels[-1].name}"')
         elif level.plan is not None:
             yield from _short(pool, level.plan, here, (*route, "domains"))
 
@@ -179,23 +179,23 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
     own, oldest, newest = order(component, minor(version)), KNOWN[component][0], KNOWN[component][-1]
     if own < supported[0]:
         message = f"{component} {version} is older than {oldest}, the oldest that bayplan knows"
-        yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
+        yield error("A904", route, message, hint=f"upgrade to {oldest} or later")
     elif own > supported[-1]:
         message = (
             f"{component} {version} is newer than {newest}, the newest that bayplan knows; bayplan uses the rules of"
             f" {newest}"
         )
-        yield warning("T424", route, message, hint=f"read what changed since {newest}, or upgrade bayplan")
+        yield warning("A907", route, message, hint=f"read what changed since {newest}, or upgrade bayplan")
     elif own not in supported:
         message = f"bayplan does not know {component} {version} and uses the rules of the release before it"
-        yield warning("T424", route, message, hint=f"known releases: {', '.join(KNOWN[component])}")
+        yield warning("A907", route, message, hint=f"known releases: {', '.join(KNOWN[component])}")
 
 
 # Accelerators of the topology: memory, MIG profiles, links.
 
 
 def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T630 to T426."""
+    """T429, T412."""
     for name, kind in topology.accelerators.items():
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
@@ -204,7 +204,7 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
             except ValueError as reason:
                 fault = str(reason)
             if fault:
-                yield error("T426", (*route, "memory"), fault, hint='write it like "80Gi"')
+                yield error("T412", (*route, "memory"), fault, hint='write it like "80Gi"')
         yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))
@@ -214,13 +214,13 @@ def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
         message = f'accelerator "{kind.name}" has a `profile`, but devices of {kind.vendor} have no MIG'
-        yield error("T432", (*route, "profile"), message, hint="remove it")
+        yield error("T429", (*route, "profile"), message, hint="remove it")
     elif kind.profile and set(kind.allocators) != {"device-plugin"}:
         message = "`profile` is only for a device plugin that offers MIG slices; DRA and HAMi divide GPUs themselves"
-        yield error("T432", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
+        yield error("T429", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
     if kind.topology_annotated is not None and kind.vendor != "metax":
         message = f'`topologyAnnotated` is only for GPUs of MetaX; accelerator "{kind.name}" is of {kind.vendor}'
-        yield error("T432", (*route, "topologyAnnotated"), message, hint="remove it")
+        yield error("T429", (*route, "topologyAnnotated"), message, hint="remove it")
 
 
 def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
@@ -232,10 +232,10 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
         for place, card in enumerate(zone):
             at = (*route, number, place)
             if card in seen:
-                yield error("T630", at, f"device {card} appears twice in `linkZones`", hint="list each device once")
+                yield error("T429", at, f"device {card} appears twice in `linkZones`", hint="list each device once")
             elif most and card >= most:
                 message = f"device {card} does not exist: a node has {most} devices, and they count from 0"
-                yield error("T630", at, message, hint=f"use numbers from 0 to {most - 1}")
+                yield error("T429", at, message, hint=f"use numbers from 0 to {most - 1}")
             seen.add(card)
 
 

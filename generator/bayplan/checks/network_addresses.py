@@ -22,7 +22,7 @@ ONE = 1000
 
 
 def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T605 to T608."""
+    """T603, T605."""
     for fabric in topology.fabrics.values():
         faults = list(_written(fabric))
         yield from faults
@@ -38,7 +38,7 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 message = "host-local assigns addresses on each node separately, so two pods of fabric"
                 message += f' "{fabric.name}" may get the same address'
                 hint = "use nv-ipam or whereabouts"
-                yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
+                yield warning("T605", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
 def _written(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -96,7 +96,7 @@ def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
 
 
 def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Diagnostic]:
-    """T606: each node needs an address for each rail of the subnet, or a block of them."""
+    """T605: each node needs an address for each rail of the subnet, or a block of them."""
     own, net = fabric.ipam, ip.subnet(rail.subnet)
     if net is None or own.kind in ("static", "dhcp", "host-local"):
         return
@@ -108,13 +108,13 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
             message = f"{count(nodes, 'node')} with {own.per_node} addresses each need {nodes * own.per_node} addresses"
             message += f", and {rail.subnet} has {room}"
             hint = "use a larger subnet or a smaller `perNode`; or list the fabric in `node.fabrics` of fewer pools"
-            yield error("T606", route, message, hint=hint)
+            yield error("T605", route, message, hint=hint)
     elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
         message = f"{count(nodes, 'node')} need {needed} addresses of {rail.subnet}, which has {free} for pods"
         less = " or exclude less" if own.exclude else ""
         hint = f"use a larger subnet{less}; otherwise a job on all nodes never starts"
         report = warning if free else error
-        yield report("T606", route, message, hint=hint)
+        yield report("T605", route, message, hint=hint)
 
 
 def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Route) -> Iterator[Diagnostic]:
@@ -124,7 +124,7 @@ def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Rou
     if prefix < net.prefixlen or room < nodes:
         held = 0 if prefix < net.prefixlen else room
         message = f"{count(nodes, 'node')} need one /{prefix} subnet each, and {rail.subnet} has {held} of them"
-        yield error("T606", route, message, hint="use a larger subnet, or a smaller `perNode`")
+        yield error("T605", route, message, hint="use a larger subnet, or a smaller `perNode`")
 
 
 def _beside(fabric: Fabric, rail: Rail) -> int:
@@ -133,7 +133,7 @@ def _beside(fabric: Fabric, rail: Rail) -> int:
 
 
 def _block(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
-    """T606: the addresses of a node's block, compared with the pods of a node that use the rail at the same time."""
+    """T605: the addresses of a node's block, compared with the pods of a node that use the rail at the same time."""
     own = fabric.ipam
     if own.kind != "nv-ipam" or not own.per_node:
         return
@@ -146,7 +146,7 @@ def _block(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
             message = f"`perNode` is {own.per_node}, but the pods of a node may need {needed} addresses of a subnet"
             message += ": the addresses of one node include the gateway" if gateway else ""
             hint = f"set `perNode: {needed}` or more"
-            yield error("T606", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=hint)
+            yield error("T605", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=hint)
             return
 
 
@@ -156,7 +156,7 @@ def _at_once(fabric: Fabric, rail: Rail, resources: Mapping[str, int]) -> int:
 
 
 def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T608: several rails in one subnet break ARP and routing without plugins for it (nccl#2158)."""
+    """T603: several rails in one subnet break ARP and routing without plugins for it (nccl#2158)."""
     if fabric.source_routing:
         return
     nets = [(index, net) for index, rail in enumerate(fabric.rails) if (net := ip.subnet(rail.subnet))]
@@ -167,7 +167,7 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
             hint = (
                 "give each rail a subnet; or set `sourceRouting: true` if the networks have the plugins sbr and tuning"
             )
-            yield warning("T608", (*FABRICS, fabric.name, "rails", second, "subnet"), message, notes=notes, hint=hint)
+            yield warning("T603", (*FABRICS, fabric.name, "rails", second, "subnet"), message, notes=notes, hint=hint)
             return
 
 
@@ -177,7 +177,7 @@ FROM_RANGE, FROM_BLOCKS = "whereabouts", "nv-ipam"
 
 
 def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T606."""
+    """T605."""
     taken: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[Route, Rail]] = {}
     for place in pod_sets(workflow):
@@ -195,7 +195,7 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
         if needed > free:
             message = f"the pods of the workflow need {needed} addresses; {subnet} has {free} for pods{where}"
             hint = "use a larger range, exclude less, or attach fewer pods"
-            yield error("T606", route, message, hint="use a larger `perNode`, or attach fewer pods" if where else hint)
+            yield error("T605", route, message, hint="use a larger `perNode`, or attach fewer pods" if where else hint)
 
 
 def limited(fabric: Fabric) -> bool:
@@ -221,7 +221,7 @@ def _room_beside(place: Place, fabric: Fabric, rails: list[Rail], topology: Clus
     if fabric.ipam.kind == FROM_BLOCKS and on_one * max(shared.values(), default=0) > block:
         message = f"{on_one} of these pods fit on a node, which has only {block} addresses of a subnet for them"
         hint = f"set `perNode: {on_one * max(shared.values())}` or more, or let each pod take more of a node"
-        yield warning("T606", (*place.route, "fabric"), message, hint=hint)
+        yield warning("T605", (*place.route, "fabric"), message, hint=hint)
 
 
 def _most(place: Place, fabric: Fabric, topology: ClusterTopology) -> int:

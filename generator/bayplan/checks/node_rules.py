@@ -19,7 +19,7 @@ TAINTS = ("NoSchedule", "NoExecute", "")
 
 
 def check(every: Members, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """P524, for pods with GPUs. Others may run on nodes that the topology does not have."""
+    """P502, for pods with GPUs. Others may run on nodes that the topology does not have."""
     for found in {each.found.route: each.found for each in every.members}.values():
         yield from _no_node(found, topology)
 
@@ -34,12 +34,12 @@ def _no_node(found: PodsFound, topology: ClusterTopology) -> Iterator[Diagnostic
         by = chosen[0][1].by
         message = f"the pods of {title(found.workload)} select nodes with {by}, but no pool with their cards has them"
         hint = f"correct the selection, or add these nodes to the topology; it has {listing([p.name for p in pools])}"
-        yield error("P524", (*found.route, "spec", *(by.field if by else ())), message, hint=hint)
+        yield error("P502", (*found.route, "spec", *(by.field if by else ())), message, hint=hint)
     lacking = [taint for pool in left for taint in untolerated(spec, pool, frozenset(asked))[:1]]
     if left and len(lacking) == len(left):
         key = text(lacking[0], "key")
         message = f'the pods of {title(found.workload)} do not tolerate the taint "{key}" of the nodes with their cards'
-        yield error("P524", (*found.route, "spec"), message, hint=f'add a toleration for "{key}" to the pod template')
+        yield error("P502", (*found.route, "spec"), message, hint=f'add a toleration for "{key}" to the pod template')
 
 
 def untolerated(spec: Any, pool: Pool, resources: frozenset[str]) -> list[Any]:

@@ -56,7 +56,7 @@ LITERAL: Mapping[str, str] = {
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W338 to W344, for podSets with these fields."""
+    """W313, W338, W339, W394, for podSets with these fields."""
     for place in pod_sets(workflow):
         if written(place.pods) or any(isinstance(each, Variable) for each in place.pods.env.values()):
             yield from _volumes(place)
@@ -223,13 +223,13 @@ def _own_paths(pods: PodSet, waits: bool) -> Iterator[str]:
 
 
 def _variables(owner: PodSet | Container, route: Route) -> Iterator[Diagnostic]:
-    """W341."""
+    """W338."""
     for name, value in owner.env.items():
         if isinstance(value, Variable):
             at: Route = (*route, "env", name)
             if name in LITERAL and isinstance(owner, PodSet):
                 message = f"bayplan reads {name}, {LITERAL[name]}, so its value must be in the file"
-                yield error("W341", at, message, hint="write the value")
+                yield error("W338", at, message, hint="write the value")
             yield from _variable(value, at)
     for number, source in enumerate(owner.env_from):
         yield from _source(source, (*route, "envFrom", number))
@@ -241,25 +241,25 @@ def _variable(value: Variable, at: Route) -> Iterator[Diagnostic]:
     if len(found) != 1:
         what = f"has {listing(found, 'and')}" if found else "has no source"
         hint = "remove all but one of them" if found else "add secret, configMap, field or resource"
-        yield error("W341", at, f'the variable "{at[-1]}" {what}', hint=hint)
+        yield error("W338", at, f'the variable "{at[-1]}" {what}', hint=hint)
     elif found[0] in ("secret", "configMap"):
         if not is_dns_subdomain(fields[found[0]]):
             yield _name(found[0][0].upper() + found[0][1:], fields[found[0]], (*at, found[0]))
         if "key" not in fields:
             message = f'the variable "{at[-1]}" names no key of `{found[0]}`'
-            yield error("W341", at, message, hint="add `key`, or use `envFrom` for all keys")
+            yield error("W338", at, message, hint="add `key`, or use `envFrom` for all keys")
     elif lost := [key for key in ("key", "optional") if key in fields]:
         message = f"`{lost[0]}` has no meaning for `{found[0]}`"
-        yield error("W341", (*at, lost[0]), message, hint=f"remove `{lost[0]}`")
+        yield error("W338", (*at, lost[0]), message, hint=f"remove `{lost[0]}`")
     elif value.field and (wrong := validation.field(value.field)):
-        yield error("W341", (*at, "field"), wrong, hint=validation.FIELD_HINT)
+        yield error("W338", (*at, "field"), wrong, hint=validation.FIELD_HINT)
 
 
 def _source(source: EnvFrom, at: Route) -> Iterator[Diagnostic]:
     if bool(source.secret) == bool(source.config_map):
         what = "both secret and configMap" if source.secret else "neither secret nor configMap"
         hint = "write two entries" if source.secret else "add one of them"
-        yield error("W341", at, f"an entry of `envFrom` has {what}", hint=hint)
+        yield error("W338", at, f"an entry of `envFrom` has {what}", hint=hint)
     elif not is_dns_subdomain(name := source.secret or source.config_map):
         key = "secret" if source.secret else "configMap"
         yield _name(key[0].upper() + key[1:], name, (*at, key))
@@ -271,7 +271,7 @@ HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def _probes(owner: PodSet | Container, route: Route) -> Iterator[Diagnostic]:
-    """W342."""
+    """W339."""
     fields = encode(owner)
     for name in (each for each in PROBES if each in fields):
         probe, at = fields[name], (*route, name)
@@ -279,25 +279,25 @@ def _probes(owner: PodSet | Container, route: Route) -> Iterator[Diagnostic]:
         if len(found) != 1:
             what = f"has {listing(found, 'and')}" if found else "does not say what to ask"
             hint = "remove all but one of them" if found else f"add one of {listing(HANDLERS)}"
-            yield error("W342", at, f"the {name} {what}", hint=hint)
+            yield error("W339", at, f"the {name} {what}", hint=hint)
         port = mapping(probe, found[0]).get("port") if found else None
         if isinstance(port, str) and port not in owner.ports:
             hint = suggest(port, owner.ports, "ports") or f"add it: `ports: {{{port}: NUMBER}}`"
             message = f'the {name} asks port "{port}", which the container does not have'
-            yield error("W342", (*at, found[0], "port"), message, hint=hint)
+            yield error("W339", (*at, found[0], "port"), message, hint=hint)
         if name != "readinessProbe" and probe.get("successThreshold", 1) != 1:
             message = f"`successThreshold` of a {name} must be 1"
-            yield error("W342", (*at, "successThreshold"), message, hint="remove it")
+            yield error("W339", (*at, "successThreshold"), message, hint="remove it")
         if name == "readinessProbe" and "terminationGracePeriodSeconds" in probe:
             message = "a readinessProbe ends no container, so it has no `terminationGracePeriodSeconds`"
-            yield error("W342", (*at, "terminationGracePeriodSeconds"), message, hint="remove it")
+            yield error("W339", (*at, "terminationGracePeriodSeconds"), message, hint="remove it")
 
 
 # Init containers and sidecars.
 
 
 def _containers(place: Place) -> Iterator[Diagnostic]:
-    """W343."""
+    """W339."""
     pods, route, _ = place
     others = (*pods.init_containers, *pods.sidecars)
     routes = [(*route, *_place_of(pods, number)) for number in range(len(others))]
@@ -308,18 +308,18 @@ def _containers(place: Place) -> Iterator[Diagnostic]:
         reserved = each.name.partition("-")[0] in ("fetch", "upload") and each.name.partition("-")[2] in URLS
         if each.name == main or reserved:
             what = "the main container" if each.name == main else "a container that moves data"
-            yield error("W343", (*at, "name"), f'"{each.name}" is the name of {what}', hint="rename it")
+            yield error("W339", (*at, "name"), f'"{each.name}" is the name of {what}', hint="rename it")
         elif (first := taken.setdefault(each.name, at)) != at:
             note = Note("the other container", (*first, "name"))
             message = f'two containers have the name "{each.name}"'
-            yield error("W343", (*at, "name"), message, hint="rename one of them", notes=(note,))
+            yield error("W339", (*at, "name"), message, hint="rename one of them", notes=(note,))
         if not each.image:
-            yield error("W343", at, f'container "{each.name}" has no image', hint="set `image` on it, or in `defaults`")
+            yield error("W339", at, f'container "{each.name}" has no image', hint="set `image` on it, or in `defaults`")
         for number, path in enumerate(each.mounts or ()):
             if path not in known:
                 hint = suggest(path, sorted(known), "paths") or "add it to `volumes`"
                 message = f'the podSet has no volume and no file at "{shorten(path)}"'
-                yield error("W343", (*at, "mounts", number), message, hint=hint)
+                yield error("W339", (*at, "mounts", number), message, hint=hint)
         for name, amount in each.resources.items():
             yield from check_amount(amount, (*at, "resources", name), whole="/" in name)
         yield from _variables(each, at)
@@ -328,7 +328,7 @@ def _containers(place: Place) -> Iterator[Diagnostic]:
 
 
 def _missing(each: Container, at: Route, place: Place) -> Iterator[Diagnostic]:
-    """W380: a reference to a variable that only the main container has. Copies of a gang give theirs to all containers,
+    """W394: a reference to a variable that only the main container has. Copies of a gang give theirs to all containers,
     and the Job controller its index.
 
     Kubernetes 1.37, third_party/forked/golang/expansion/expand.go: a reference to no variable stays as it is.
@@ -340,7 +340,7 @@ def _missing(each: Container, at: Route, place: Place) -> Iterator[Diagnostic]:
         for name in dict.fromkeys(found[1] for found in REFERENCE.finditer(word) if found[1] in main):
             message = f'nothing sets {name} in container "{each.name}", so it gets the text "$({name})"'
             hint = f"add {name} to `env` of the container" if name in pods.env else "read it in the main container"
-            yield warning("W380", (*at, *route), message, hint=f"{hint}, or write $$({name}) for the text")
+            yield warning("W394", (*at, *route), message, hint=f"{hint}, or write $$({name}) for the text")
 
 
 def _place_of(pods: PodSet, number: int) -> Route:
@@ -357,7 +357,7 @@ NEVER_BOTH = ("serviceAccountName", "terminationGracePeriodSeconds")
 
 
 def _conflicts(place: Place) -> Iterator[Diagnostic]:
-    """W344."""
+    """W313."""
     pods, route, _ = place
     own, template = written(pods).get("spec") or {}, mapping(pods.template, "spec")
     at: Route = (*route, "template", "spec")
@@ -368,7 +368,7 @@ def _conflicts(place: Place) -> Iterator[Diagnostic]:
     for number, each in enumerate(items(template, "volumes")):
         if text(each, "name") in names:
             message = f'the template has a volume "{each["name"]}", which is the name of one of `volumes`'
-            yield error("W344", (*at, "volumes", number, "name"), message, hint="rename it")
+            yield error("W313", (*at, "volumes", number, "name"), message, hint="rename it")
     main: Mapping[str, Any] = next(iter(own.get("containers", ())), {})
     for number, each in enumerate(items(template, "containers")):
         if (text(each, "name") or container_name(pods)) != container_name(pods):
@@ -381,10 +381,10 @@ def _conflicts(place: Place) -> Iterator[Diagnostic]:
             if text(mount, "mountPath") in pods.volumes:
                 message = f'the template cannot mount "{mount["mountPath"]}": it is one of `volumes`'
                 where: Route = (*here, "volumeMounts", index, "mountPath")
-                yield error("W344", where, message, hint="choose another path, or remove one of the two")
+                yield error("W313", where, message, hint="choose another path, or remove one of the two")
 
 
 def _both(key: Any, at: Route, route: Route) -> Diagnostic:
     note = Note("the podSet sets it here", (*route, key))
     message = f"both the podSet and its template set `{key}`"
-    return error("W344", at, message, hint="remove it from the template", notes=(note,))
+    return error("W313", at, message, hint="remove it from the template", notes=(note,))

@@ -11,12 +11,12 @@ from bayplan.model.workflow import GANGS, Group, Owner, Place, Workflow, nearest
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W321 to W323, W331, W550, W646."""
+    """W323, W331, W550."""
     name = workflow.namespace
     if name and topology.namespaces and name not in topology.namespaces:
         hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
         message = f'the topology does not describe the namespace "{name}"'
-        yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
+        yield warning("W323", ("workflow", "metadata", "namespace"), message, hint=hint)
     named: list[tuple[str, Route]] = [(workflow.queue, ("workflow", "spec", "queue"))]
     named += [(gang.queue, (*GANGS, index, "queue")) for index, gang in enumerate(workflow.gangs)]
     for queue, route in (each for each in named if each[0]):
@@ -43,10 +43,10 @@ def _queue(queue: str, route: Route, topology: ClusterTopology) -> Iterator[Diag
     below = [each.name for each in topology.queues or () if each.parent == queue]
     if below:
         message = f'queue "{queue}" is the parent of other queues, and schedulers run workloads only below it'
-        yield error("W646", route, message, hint=f"name {listing(below)}")
+        yield error("W323", route, message, hint=f"name {listing(below)}")
     elif topology.queue_names is not None and queue not in topology.queue_names:
         hint = suggest(queue, topology.queue_names, "queues")
-        yield error("W322", route, f'the topology has no queue "{queue}"', hint=hint)
+        yield error("W323", route, f'the topology has no queue "{queue}"', hint=hint)
 
 
 def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -98,7 +98,7 @@ def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W324, W325. If the workflow names no pool here, any pool is possible; planning chooses it."""
+    """W323, W325. If the workflow names no pool here, any pool is possible; planning chooses it."""
     for owner in owners(workflow):
         pool = topology.pool(nearest_pool(workflow, owner))
         pools = (pool,) if pool and not _names_pools_below(owner.node) else topology.pools
@@ -128,7 +128,7 @@ def _known(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
     for name, route in named:
         if name and name not in levels:
             where = f'pool "{pools[0].name}"' if len(pools) == 1 else "the topology"
-            yield error("W324", route, f'{where} has no level "{name}"', hint=suggest(name, levels, "levels"))
+            yield error("W323", route, f'{where} has no level "{name}"', hint=suggest(name, levels, "levels"))
 
 
 def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:

@@ -116,7 +116,7 @@ def _memory(pod: Pod) -> Iterator[Diagnostic]:
 
 
 def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
-    """W630, W633 and W634: what the namespace's Pod Security level refuses."""
+    """W630, W633: what the namespace's Pod Security level refuses."""
     level = namespace.pod_security
     refused = list(dict.fromkeys(breaches(pod.spec, level)))
     where = Note("the namespace is here", ("topology", "spec", "namespaces", namespace.name))
@@ -139,7 +139,7 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
             f'{pod.title}: namespace "{namespace.name}" has the Pod Security level {level}, which requires {missing}'
         )
         hint = f"add to `template`: spec: {{containers: [{{securityContext: {{{missing}}}}}]}}"
-        yield error("W634", (*pod.place.route, "name"), message, hint=hint, notes=(where,))
+        yield error("W633", (*pod.place.route, "name"), message, hint=hint, notes=(where,))
 
 
 def _by_fabric(pod: Pod, each: Breach) -> bool:
@@ -157,7 +157,7 @@ def _cards(pod: Pod) -> Route:
 
 
 def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Diagnostic]:
-    """W632, W635: what restricted-v2 refuses needs another SCC, bound to the pods' service account."""
+    """W632: what restricted-v2 refuses needs another SCC, bound to the pods' service account."""
     refused = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
     if not refused:
         return
@@ -178,7 +178,7 @@ def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Dia
         return
     message = f'{pod.title}: the SCC "{scc}" must allow {what}, and be bound to the service account "{account}"'
     hint = f"bind it: oc adm policy add-scc-to-user {scc} -z {account} -n {name}"
-    yield info("W635", route, message, hint=hint)
+    yield info("W632", route, message, hint=hint)
 
 
 def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:

@@ -21,7 +21,7 @@ METRICS: Mapping[str, str] = {
 
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W367 to W370, W373 and W374."""
+    """W367 to W369, W373 and W371."""
     for index, gang in enumerate(workflow.gangs):
         sets, route = tuple(pod_sets_of(gang)), (*GANGS, index)
         if gang.workload == "auto":
@@ -33,10 +33,10 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _misread(gang: Gang, route: Route) -> Iterator[Diagnostic]:
-    """W373: pods counted as a Deployment counts copies. W374: a job with a Service. Who names the kind knows both."""
+    """W373: pods counted as a Deployment counts copies. W371: a job with a Service. Who names the kind knows both."""
     if gang.service and not serves(gang):
         message = f'gang "{gang.name}" has a Service, but is a job: once its pods end, nothing answers'
-        yield info("W374", (*route, "service"), message, hint="if it runs without end, set `lifecycle: service`")
+        yield info("W371", (*route, "service"), message, hint="if it runs without end, set `lifecycle: service`")
     elif serves(gang) and gang.replicas == 1 and not gang.autoscale and gang.placement == Placement():
         for pods in (each for each in gang.pod_sets if len(gang.pod_sets) == 1 and each.replicas > 1):
             count = pods.replicas
@@ -73,7 +73,7 @@ def _autoscale(gang: Gang, scale: Autoscale, first: PodSet, route: Route) -> Ite
             f" `replicas: {gang.replicas}` only counts in the proof"
         )
         hint = f"remove `replicas`, or set `autoscale.minReplicas: {gang.replicas}`"
-        yield warning("W370", (*route, "replicas"), message, hint=hint)
+        yield warning("W369", (*route, "replicas"), message, hint=hint)
     for number, metric in enumerate(scale.metrics):
         yield from _metric(metric, (*at, "metrics", number))
     if (scale.cpu_percent or not scale.metrics) and not _asks_cpu(first):
@@ -85,15 +85,15 @@ def _autoscale(gang: Gang, scale: Autoscale, first: PodSet, route: Route) -> Ite
 
 
 def _metric(metric: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W368 for a metric that Kubernetes refuses (pkg/apis/autoscaling/validation, 1.37)."""
+    """W339 for a metric that Kubernetes refuses (pkg/apis/autoscaling/validation, 1.37)."""
     kind = str(metric.get("type", ""))
     if kind not in METRICS:
         message = f'autoscaling/v2 has no metrics of the type "{kind}"' if kind else "a metric has no `type`"
         hint = did_you_mean(kind, METRICS) or f"set `type` to {listing(METRICS)}"
-        yield error("W368", (*route, "type") if kind else route, message, hint=hint)
+        yield error("W339", (*route, "type") if kind else route, message, hint=hint)
     elif not metric.get(METRICS[kind]):
         message = f'a metric of the type "{kind}" is described by its field `{METRICS[kind]}`, which is missing'
-        yield error("W368", route, message, hint=f"add `{METRICS[kind]}: ...`")
+        yield error("W339", route, message, hint=f"add `{METRICS[kind]}: ...`")
 
 
 def _asks_cpu(pods: PodSet) -> bool:

@@ -163,11 +163,11 @@ Codes = tuple[str, str, str, str, str]
 """The codes for a field or key, a list, a quantity, a label's value and a reference that are wrong."""
 
 POD_SET: Codes = ("W313", "W315", "W319", "W598", "W598")
-POOL: Codes = ("T430",) * 5
+POOL: Codes = ("W313",) * 5
 
 
 def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W313 to W316, W319 and W598 in templates."""
+    """W313 to W340, W319 and W598 in templates."""
     yield from _marks("W313", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W313", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
@@ -180,7 +180,7 @@ def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T430: the same findings for the templates of pools."""
+    """W313: the same findings for the templates of pools."""
     for index, pool in enumerate(topology.pools):
         if pool.template:
             route: Route = ("topology", "spec", "pools", index, "template")
@@ -233,7 +233,7 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
                     message = f'the template cannot mount "{path}": bayplan mounts it for '
                     message += "`files`" if path in pods.files else "`shm`"
                     at = (*route, "spec", "containers", index, "volumeMounts", number, "mountPath")
-                    yield error("W316", at, message, hint="choose another path, or remove one of the two")
+                    yield error("W340", at, message, hint="choose another path, or remove one of the two")
 
 
 def _own_shm(pods: PodSet) -> bool:
@@ -323,22 +323,22 @@ def _entries(
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
-    """W314. A template's only container is the main container; if there are several, the one with the podSet's name."""
+    """W315. A template's only container is the main container; if there are several, the one with the podSet's name."""
     names = [each.get("name", pods.name) for each in containers]
     if len(names) == 1 and names[0] != pods.name and pods.image and containers[0].get("image"):
         message = f'the template\'s only container "{names[0]}" replaces the image of the main container'
         hint = f'if it is a sidecar, add the entry "- name: {pods.name}" beside it; otherwise remove one of the images'
-        yield warning("W314", (*route, 0), message, hint=hint)
+        yield warning("W315", (*route, 0), message, hint=hint)
     if len(names) > 1 and pods.name not in names and not pods.image:
         message = f'no main container: none of the template\'s {len(names)} containers has the name "{pods.name}"'
-        yield error("W314", route, message, hint=f'rename the main container to "{pods.name}"')
+        yield error("W315", route, message, hint=f'rename the main container to "{pods.name}"')
 
 
 # Users' `template`s, compared with the fields of the target's Kubernetes version.
 
 
 def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """W381 and W383, once for each template of the file."""
+    """W381, once for each template of the file."""
     written = [(place.pods.template, (*place.route, "template")) for place in pod_sets(workflow)]
     written += [(pool.template, ("topology", "spec", "pools", i, "template")) for i, pool in enumerate(topology.pools)]
     written = [(template, route) for template, route in written if template]
@@ -418,7 +418,7 @@ KEY_LIMIT = 253
 
 
 def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W316, W319, W320, W335, W345, P515."""
+    """W340, W319, W320, W345, P515."""
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
@@ -456,12 +456,12 @@ def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         wrong = _wrong_path(path, pods)
         if wrong:
             del usable[path]
-            yield error("W316", (*route, path, KEY), f'"{path[:200]}" {wrong}', hint='write it like "/opt/job/run.sh"')
+            yield error("W340", (*route, path, KEY), f'"{path[:200]}" {wrong}', hint='write it like "/opt/job/run.sh"')
     yield from _clashes(usable, route)
     for path, held in pods.files.items():
         if isinstance(held, Binary) and (wrong := _not_base64(held.base64)):
             message = f'the content of "{path[:200]}" is not base64: {wrong}'
-            yield error("W335", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
+            yield error("W345", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
     for path, held in pods.files.items():
         if (size := content_size(held)) > CONFIG_MAP_LIMIT:
             message = f'"{path[:200]}" has {size:,} bytes; a ConfigMap has at most {CONFIG_MAP_LIMIT:,}'
@@ -515,9 +515,9 @@ def _clashes(files: Mapping[str, None], route: Route) -> Iterator[Diagnostic]:
         if other != path:
             message = f'"{path}" and "{other}" would have the same key "{file_key(path)}" in the ConfigMap'
             note = Note("the other file", (*route, other, KEY))
-            yield error("W316", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
+            yield error("W340", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
         parents = [path[:cut] for cut in range(1, len(path)) if path[cut] == "/"]
         for parent in (each for each in parents if each in files):
             note = Note("the file", (*route, parent, KEY))
             message = f'"{path}" is below "{parent}", which is a file'
-            yield error("W316", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
+            yield error("W340", (*route, path, KEY), message, hint="rename one of them", notes=(note,))

@@ -85,7 +85,7 @@ def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 
 def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T403. If there is none, T402, T405, T408 and T401."""
+    """T414. If there is none, T401, T405 and T404."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         wrong = tuple(_lengths(pool, route))
@@ -100,7 +100,7 @@ def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 hint = (
                     'remove the level and its part of each path, and join rows of equal paths; "host" is always a level'
                 )
-                yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
+                yield warning("T404", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
 
 
 def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -112,7 +112,7 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             message = f'{actual}, but pool "{pool.name}" has {count(len(pool.levels), "level")}'
             hint = f"write a value for each level, in order: {names}" if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
-            yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
+            yield error("T414", (*place, "path") if domain.path else place, message, hint=hint)
 
 
 def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -156,7 +156,7 @@ def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Dia
             message = f'{level.name} "{here[-1]}" is in "{"/".join(here[:-1])}" and in "{"/".join(other[:-1])}"'
             notes = (Note("the other domain", (*route, "domains", first[here[-1]], "path")),)
             hint = f'correct one of them, or set `unique: parent` on the level "{level.name}" if its values repeat'
-            yield error("T402", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
+            yield error("T401", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
 
 
 # Names and labels of pools and levels.
@@ -166,13 +166,13 @@ LONGEST = 63
 
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T412, T413, T416, T418."""
+    """T412, T413, T401, T405."""
     names = [pool.name for pool in topology.pools]
-    yield from duplicates(names, POOLS, "name", "T416", "two pools have the name", RENAME)
+    yield from duplicates(names, POOLS, "name", "T401", "two pools have the name", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
         for key, what in (("name", "two levels have the name"), ("label", "two levels have the label")):
-            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T416", what, RENAME)
+            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T401", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
@@ -199,7 +199,7 @@ def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         for key, value, own in (("name", level.name, HOST_LEVEL), ("label", level.label, HOSTNAME_LABEL)):
             if value == own:
                 message = f'"{own}" is reserved for the level of single nodes, which every pool has'
-                yield error("T418", (*route, index, key), message, hint="remove the level and its part of each path")
+                yield error("T405", (*route, index, key), message, hint="remove the level and its part of each path")
 
 
 def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:

@@ -39,7 +39,7 @@ from bayplan.planning.bind import gang_name, joined
 
 
 def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
-    """S211, W303, W304, W308 to W310."""
+    """W303, W308 to W310."""
     for owner in owners(workflow):
         if isinstance(owner.node, Gang) and (owner.node.at_once or 0) > owner.node.replicas:
             copies, at_once = owner.node.replicas, owner.node.at_once
@@ -47,7 +47,7 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
             message = (
                 f"{owner.title()} runs {at_once} copies at the same time (`atOnce`), but it has {copies} (`{key}`)"
             )
-            yield error("S211", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or {more}")
+            yield error("W308", (*owner.route, "atOnce"), message, hint=f"set {copies} or less, or {more}")
         yield from _holds(owner)
         yield from _size(owner)
         group = owner.node
@@ -65,7 +65,7 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W357: a variable of the matrix that a podSet sets too. W391: a reference to none. W394: to one, but in a shell's
+    """W353: a variable of the matrix that a podSet sets too. W394: a reference to none, or to one in a shell's
     form."""
     for place in pod_sets(workflow):
         gang = place.owner.gang
@@ -76,7 +76,7 @@ def check_matrix(workflow: Workflow) -> Iterator[Diagnostic]:
             at: Route = (*place.route, "env", name) if name in place.pods.env else (*place.route, "template")
             message = f'podSet "{place.pods.name}" sets {name}, which the matrix of gang "{gang.name}" gives each copy'
             note = Note("the matrix is here", (*place.owner.route[: len(GANGS) + 1], "matrix"))
-            yield error("W357", at, message, hint=f"remove {name} from one of the two", notes=(note,))
+            yield error("W353", at, message, hint=f"remove {name} from one of the two", notes=(note,))
 
 
 _SERVICE = re.compile(r"_SERVICE_(?:HOST\Z|PORT)|_PORT_[0-9]+_(?:TCP|UDP)")
@@ -84,7 +84,7 @@ _SERVICE = re.compile(r"_SERVICE_(?:HOST\Z|PORT)|_PORT_[0-9]+_(?:TCP|UDP)")
 
 
 def _unset(place: Place) -> Iterator[Diagnostic]:
-    """W391. A shell may run a program in `$(name)`, so this looks for names in capitals, or close to those of columns.
+    """W394. A shell may run a program in `$(name)`, so this looks for names in capitals, or close to those of columns.
 
     Kubernetes 1.35, third_party/forked/golang/expansion/expand.go: a reference to no variable stays as it is.
     """
@@ -100,7 +100,7 @@ def _unset(place: Place) -> Iterator[Diagnostic]:
             if name and not ours and capitals and not _SERVICE.search(name):
                 message = f'nothing sets {name}, so every copy of gang "{gang.name}" gets the text "$({name})"'
                 hint = did_you_mean(name, columns) or f"add it to the matrix, or write $$({name}) for the text"
-                yield warning("W391", (*place.route, *route), message, hint=hint)
+                yield warning("W394", (*place.route, *route), message, hint=hint)
 
 
 _OF_A_SHELL = re.compile(r"(?<![$\\])\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
@@ -174,15 +174,15 @@ def _size(owner: Owner) -> Iterator[Diagnostic]:
     if len(group.pod_sets) != 1:
         message = f"{owner.title()} has `size` and {len(group.pod_sets)} podSets; `size` needs exactly one podSet"
         hint = "use `replicas` on the group, and on each podSet the number of pods of one instance"
-        yield error("W304", route, message, hint=hint)
+        yield error("W303", route, message, hint=hint)
     elif group.replicas != 1:
         message = f"{owner.title()} has both `size` and `replicas`"
         hint = "remove `replicas`: `size` divides the podSet's pods into as many instances as needed"
-        yield error("W304", route, message, hint=hint)
+        yield error("W303", route, message, hint=hint)
     elif group.pod_sets[0].min_replicas is not None:
         message = f"{owner.title()} has `size`, and its podSet has `minReplicas`, which covers more than one instance"
         hint = "set `minReplicas` on the group"
-        yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint=hint)
+        yield error("W303", (*owner.route, "podSets", 0, "minReplicas"), message, hint=hint)
 
 
 def _pods(place: Place) -> Iterator[Diagnostic]:
@@ -377,7 +377,7 @@ SERVICE_FIELDS = ("rollout", "autoscale")
 
 
 def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W360 to W364, W366."""
+    """W306, W308, W360."""
     services = {gang.name for gang in workflow.gangs if serves(gang)}
     for pods, at, owner in pod_sets(workflow):
         codes = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
@@ -392,18 +392,18 @@ def check_services(workflow: Workflow) -> Iterator[Diagnostic]:
             if name in services:
                 message = f'gang "{gang.name}" waits for the end of "{name}", which is a service and never ends'
                 hint = "remove it; let the pods wait until the service answers"
-                yield error("W362", (*route, "dependsOn", position), message, hint=hint)
+                yield error("W306", (*route, "dependsOn", position), message, hint=hint)
         if serves(gang) and gang.depends_on:
             message = f'gang "{gang.name}" is a service, and nothing makes a service wait for another gang'
             hint = "remove `dependsOn`; wait in the command, or render the gangs separately with `--gang NAME`"
-            yield error("W366", (*route, "dependsOn"), message, hint=hint)
+            yield error("W306", (*route, "dependsOn"), message, hint=hint)
         if serves(gang):
             yield from _service(gang, route)
             continue
         for key in SERVICE_FIELDS:
             if getattr(gang, key) is not None:
                 message = f'gang "{gang.name}" has `{key}`, but it ends (`lifecycle: job`)'
-                yield error("W361", (*route, key), message, hint=f"set `lifecycle: service`, or remove `{key}`")
+                yield error("W360", (*route, key), message, hint=f"set `lifecycle: service`, or remove `{key}`")
 
 
 def _service(gang: Gang, route: Route) -> Iterator[Diagnostic]:
@@ -416,14 +416,14 @@ def _service(gang: Gang, route: Route) -> Iterator[Diagnostic]:
             f'gang "{gang.name}" has {scaled.min_replicas} `minReplicas`, more than maxReplicas {scaled.max_replicas}'
         )
         hint = f"set {scaled.max_replicas} or less"
-        yield error("W363", (*route, "autoscale", "minReplicas"), message, hint=hint)
+        yield error("W308", (*route, "autoscale", "minReplicas"), message, hint=hint)
     elif scaled and gang.replicas > scaled.max_replicas:
         message = f'gang "{gang.name}" has {gang.replicas} `replicas`, more than maxReplicas {scaled.max_replicas}'
         hint = f"set {scaled.max_replicas} or less, or remove `replicas`"
-        yield error("W363", (*route, "replicas"), message, hint=hint)
+        yield error("W308", (*route, "replicas"), message, hint=hint)
     if gang.rollout == (0, 0):
         message = f'a rollout of gang "{gang.name}" can neither add a copy (`surge`) nor miss one (`unavailable`)'
-        yield error("W364", (*route, "rollout", "unavailable"), message, hint="set one of them to 1 or more")
+        yield error("W308", (*route, "rollout", "unavailable"), message, hint="set one of them to 1 or more")
 
 
 # `hosts`: the pod must exist, and the placeholder must occur.
@@ -433,7 +433,7 @@ MOST_HOST_NAMES = 1000
 
 
 def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W305 and W334."""
+    """W305 and W394."""
     for index, gang in enumerate(workflow.gangs):
         for text, value in gang.hosts.items():
             route: Route = (*GANGS, index, "hosts", text)
@@ -442,7 +442,7 @@ def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
                 where = "no command, argument, env value or text file"
                 hint = "correct the placeholder, or remove it; bayplan does not search `template`"
                 message = f'{where} of gang "{gang.name}" has "{shorten(text)}"'
-                yield warning("W334", (*route, KEY), message, hint=hint)
+                yield warning("W394", (*route, KEY), message, hint=hint)
 
 
 def _pod(gang: Gang, value: str, route: Route) -> Iterator[Diagnostic]:

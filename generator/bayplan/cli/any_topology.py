@@ -99,9 +99,9 @@ def level_of(topology: ClusterTopology, word: str) -> str:
 
 
 def unknown_level(topology: ClusterTopology, level: str) -> tuple[Diagnostic, ...]:
-    """T578: no pool has the level of --level."""
+    """A920: no pool has the level of --level."""
     names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
     if not level or level in names:
         return ()
     message, hint = f'no pool of "{topology.name}" has a level "{level}"', suggest(level, names, "levels")
-    return (error("T578", ("argument", "--level"), message, hint=hint),)
+    return (error("A920", ("argument", "--level"), message, hint=hint),)

@@ -146,7 +146,7 @@ def _workflows_beside(word: str) -> list[str]:
 
 
 def _readers(word: str) -> list[str]:
-    """The workflows that git tracks and that name a table: in its folder, or in one above it (R135)."""
+    """The workflows that git tracks and that name a table: in its folder, or in one above it (R134)."""
     folder, name = os.path.dirname(word), os.path.basename(word)
     above = [os.path.join(folder, *[os.pardir] * number) for number in range(word.count("/") + 1)]
     there = (path for each in above for path in _workflows_beside(os.path.join(each, name)))

@@ -204,7 +204,7 @@ def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple
     )
 
 
-MISFITS = frozenset({"P506", "P551", "P552", "P554", "P555", "P557", "P558", "P566", "P567"})
+MISFITS = frozenset({"P506", "P551", "P552", "P554", "P555", "P557", "P566"})
 """The codes of plans that do not fit, or for which bayplan cannot decide."""
 
 Key = tuple[str, str, str]
@@ -212,7 +212,7 @@ Key = tuple[str, str, str]
 
 
 def join(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[Batch]]:
-    """All documents, sorted by namespace and name of the workflow, with equal cluster-scoped objects once. O801."""
+    """All documents, sorted by namespace and name of the workflow, with equal cluster-scoped objects once. W301."""
     if len(compiled) == 1:
         return compiled[0][1].documents, []
     kept: list[Item] = []
@@ -247,7 +247,7 @@ def _collision(shared: Sequence[Key]) -> Diagnostic:
     scope = f' in namespace "{namespace}"' if namespace else ""
     message = f'another workflow also writes {kind} "{name}"{more}{scope}'
     notes = (Note("the other workflow", ("other", "metadata", "name")),)
-    return error("O801", ("workflow", "metadata", "name"), message, notes=notes, hint="rename one of the workflows")
+    return error("W301", ("workflow", "metadata", "name"), message, notes=notes, hint="rename one of the workflows")
 
 
 def identities(document: Item) -> Iterator[Key]:

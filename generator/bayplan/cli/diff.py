@@ -47,7 +47,7 @@ def run(args: Arguments) -> int:
     manifests_text = "".join(emit(each for each in documents if not isinstance(each, File)))
     rendered = read_document("rendered", manifests_text.encode(), "manifest", own=False).value or ()
     message = "the scheduler needs a script, and diff compares only Kubernetes objects"
-    script = error("O811", ("workflow",), message, hint="compare the script with `bayplan render -o FILE --check`")
+    script = error("O808", ("workflow",), message, hint="compare the script with `bayplan render -o FILE --check`")
     scripts = (each for each, value in compiled if any(isinstance(item, File) for item in value.documents))
     batches += [Batch((script,), {"workflow": each}) for each in scripts]
     comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)

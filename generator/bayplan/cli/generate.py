@@ -340,11 +340,11 @@ def run(args: Arguments) -> int:
     if misnamed:
         message = f'"{word}" is not a folder or a {NAME}'
         hint = f"name the folder of a {NAME}; a project file has no other name"
-        batches.append(Batch((error("A980", ("argument", "PROJECT"), message, hint=hint),)))
+        batches.append(Batch((error("A921", ("argument", "PROJECT"), message, hint=hint),)))
     elif not batches:
         message = f"there is no {NAME} in this folder or a folder above it"
         hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
-        batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
+        batches.append(Batch((error("A921", ("argument", "generate"), message, hint=hint),)))
     if project_found is None:
         return finish(args, batches)
     whole = _all_outputs(project_found)
@@ -381,23 +381,23 @@ def _all_outputs(project: Project) -> OutputFiles:
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
-    """A982: two outputs write one file."""
+    """A929: two outputs write one file."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     route = (SUBJECT, "spec", "outputs")
     notes = (Note("the other output", (*route, other, "to")),)
     message = f'another output also writes "{paths[0]}"{more}'
-    return error("A982", (*route, number, "to"), message, notes=notes, hint="give each output a folder of its own")
+    return error("A929", (*route, number, "to"), message, notes=notes, hint="give each output a folder of its own")
 
 
 def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
-    """A982: one output has a file where another has a folder."""
+    """A929: one output has a file where another has a folder."""
     inside = {folder: path for path in writers for folder in output_folder.above(path)}
     for path in sorted(writers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
         message = f'"{path}" is a file of this output, and the folder of "{inside[path]}"'
         notes = (Note("the output with the folder", (*route, writers[inside[path]], "to")),)
         yield error(
-            "A982", (*route, writers[path], "to"), message, notes=notes, hint="give each output a folder of its own"
+            "A929", (*route, writers[path], "to"), message, notes=notes, hint="give each output a folder of its own"
         )
 
 
@@ -463,13 +463,13 @@ def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Ba
     else:
         failed = output.write(f"{each.word} {escape(each.path)}\n" for each in changes)
         hint = "review and stage these files; a second run changes nothing"
-        reported = [Batch((warning("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
+        reported = [Batch((warning("O805", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
     report(args, [*batches, Batch(failed), *reported], False, None if failed or args.has("check") else success)
     return 1
 
 
 def _unlisted(project: Project, files: Mapping[str, str], check: bool) -> Iterator[Batch]:
-    """O805, or O810 without --check: files with the mark in the folders of outputs, which the index does not list."""
+    """O805, or O804 without --check: files with the mark in the folders of outputs, which the index does not list."""
     outputs: Sequence[Mapping[str, str]] = project.spec.get("outputs") or ()
     folders = [os.path.dirname(each["to"].partition("{")[0]) for each in outputs]
     message = "this file has the first line of generated files, but bayplan.yaml has no output for it"
@@ -479,7 +479,7 @@ def _unlisted(project: Project, files: Mapping[str, str], check: bool) -> Iterat
             found = (
                 error("O805", (OUTPUT,), message, hint=hint)
                 if check
-                else warning("O810", (OUTPUT,), message, hint=hint)
+                else warning("O804", (OUTPUT,), message, hint=hint)
             )
             yield Batch((found,), {OUTPUT: Document(project.path(path), "", 0, None)})
 

@@ -111,7 +111,7 @@ def _for_editors(paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _wrong(args: Arguments) -> Iterator[Diagnostic]:
-    """A903, A920: an unknown scheduler or accelerator, or contradicting options."""
+    """A901, A920: an unknown scheduler or accelerator, or contradicting options."""
     yield from select_backend(args.value("scheduler", SCHEDULER), None, ClusterTopology("", ()), BACKENDS).diagnostics
     accelerator, route = args.value("accelerator", ACCELERATOR), ("argument", "--accelerator")
     if accelerator not in MACHINES:
@@ -213,7 +213,7 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     found = pipeline.topology_findings(merged.topology)
     if not any(pool.domains for pool in merged.topology.pools):
         hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
-        found = (error("A934", ("topology",), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
+        found = (error("T516", ("topology",), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
     found += () if has_errors(found) else schemas.validate(native.SCHEMA, data, "topology")
     batches.append(topology_merging.at_sources(found, merged, picked))
     named = escape(", ".join(sources.words))

@@ -50,7 +50,7 @@ def parsed(name: str, raw: bytes, source: Source, folder: str | None) -> tuple[t
 
 
 def with_tables(documents: Sequence[Document], folder: str) -> Outcome[tuple[Document, ...]]:
-    """The documents with the CSV files that a `matrix` of theirs names. R103, R104, R134, R135."""
+    """The documents with the CSV files that a `matrix` of theirs names. R103, R104, R134."""
     from bayplan.workflows import matrix
 
     read: list[Document] = []
@@ -214,7 +214,7 @@ def topology_of(path: str) -> Loaded:
 
 
 def only_topology(documents: Sequence[Document], batch: Batch) -> Loaded:
-    """The one document of a topology file, with the diagnostics of reading it. A923: there are several."""
+    """The one document of a topology file, with the diagnostics of reading it. A912: there are several."""
     return _only("topology", documents, batch, "ClusterTopology", "write one file per cluster")
 
 
@@ -222,7 +222,7 @@ def _only(subject: str, documents: Sequence[Document], batch: Batch, kind: str, 
     if len(documents) < 2:
         return (documents[0] if documents else None), (batch,)
     message = f"the file has {len(documents)} documents instead of one {kind}"
-    return None, (Batch((error("A923", (subject,), message, hint=hint),), {subject: documents[1]}),)
+    return None, (Batch((error("A912", (subject,), message, hint=hint),), {subject: documents[1]}),)
 
 
 def cached_loader() -> Load:
@@ -244,7 +244,7 @@ def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     if len(args.values("policy")) > 1:
         message = "there are several --policy options"
         hint = "put all rules into one file: the first rule that matches a workload applies to it"
-        return None, (Batch((error("A923", ("argument", "--policy"), message, hint=hint),)),)
+        return None, (Batch((error("A912", ("argument", "--policy"), message, hint=hint),)),)
     loaded = files.load(args.value("policy"), "policy")
     return _only("policy", *loaded, "Policy", "put all rules under one `rules:`")
 
@@ -325,7 +325,7 @@ def occupied(args: Arguments, topology: ClusterTopology | None) -> tuple[Occupie
 
 
 def read_beside(folder: str, path: str) -> Outcome[bytes]:
-    """The bytes of a file in the folder. R134: it cannot be read. R135: it is outside of the folder, or is git's.
+    """The bytes of a file in the folder. R134: it cannot be read, is outside of the folder, or is git's.
 
     The routes are empty; the caller knows where the name is.
     """
@@ -333,7 +333,7 @@ def read_beside(folder: str, path: str) -> Outcome[bytes]:
     try:
         if why := _misplaced(root, path):
             hint = "copy the file into the workflow's folder: a manifest must not depend on the machine"
-            return Outcome(None, (error("R135", (), f'"{path}" is {why}', hint=hint),))
+            return Outcome(None, (error("R134", (), f'"{path}" is {why}', hint=hint),))
         raw = files.raw_of(os.path.join(folder or os.curdir, path), "")
     except (OSError, ValueError) as problem:  # a name with a NUL
         return Outcome(None, (_unreadable(folder, path, str(problem)),))

@@ -178,22 +178,22 @@ TIMEOUT = 300
 
 
 def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
-    """O832: there is no kustomize, or it runs no functions. O831: the build fails."""
+    """O831: there is no kustomize, it runs no functions, or the build fails."""
     route = (folders[0].kustomization.subject,)
     if files.in_sandbox():
         message = "in a sandbox, bayplan runs no functions, and checked only the files"
         hint = "leave out --sandbox if you trust the programs of this repository"
-        yield warning("O832", route, message, hint=hint, notes=tuple(islice(_outside(folders), 20)))
+        yield warning("O831", route, message, hint=hint, notes=tuple(islice(_outside(folders), 20)))
         return
     paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
     program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
     if program is None:
         message = "kustomize is not installed, so bayplan checked only the files"
-        yield warning("O832", route, message, hint="install kustomize to check the output of the build too")
+        yield warning("O831", route, message, hint="install kustomize to check the output of the build too")
         return
     if EXEC not in _run(program, "build", "--help")[1]:
         message = f"{program} has no {EXEC}, so it runs no functions"
-        yield error("O832", route, message, hint="install kustomize 4.4 or newer; kubectl does not have the flag")
+        yield error("O831", route, message, hint="install kustomize 4.4 or newer; kubectl does not have the flag")
         return
     functions = [one for each in folders for one in each.functions]
     annotated = any(key in _annotations(each.data) for each in functions for key in FUNCTION)
@@ -206,7 +206,7 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
             "a remote folder has functions; bayplan runs no programs of other repositories, and checked only the files"
         )
         hint = f"if you trust them: `kustomize build {PLUGINS} {EXEC} {operand(folder)}`"
-        yield warning("O832", (where.subject, key, number), message, hint=hint)
+        yield warning("O831", (where.subject, key, number), message, hint=hint)
         return
     if code:
         lines = [line for line in err.splitlines() if line[:1].strip()]
@@ -278,7 +278,7 @@ def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
 
 
 def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
-    """A966: the program of a function does not exist."""
+    """A964: the program of a function does not exist."""
     key = next((key for key in FUNCTION if key in _annotations(function.data)), None)
     if key is None:
         path = _plugin_path(_plugin_home(), function.function)
@@ -286,7 +286,7 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
             message = f"{function.function} has no annotation with a program, and there is no plugin {path}"
             hint = "annotate it with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`; "
             hint += "or run `bayplan kustomize install-legacy`"
-            yield error("A966", (function.subject, "kind"), message, hint=hint)
+            yield error("A964", (function.subject, "kind"), message, hint=hint)
         return
     annotation = read("", str(_annotations(function.data)[key]).encode(), "annotation", own=False).value
     program = get(annotation[0].data, "exec", "path") if annotation else None
@@ -299,11 +299,11 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
     if not any(os.access(each, os.X_OK) for each in places):
         message = f'the program "{program}" of the function does not exist'
         hint = "kustomize looks for a name in PATH, and for a path from the folder of this kustomization"
-        yield error("A966", (function.subject, "metadata", "annotations", key), message, hint=hint)
+        yield error("A964", (function.subject, "metadata", "annotations", key), message, hint=hint)
 
 
 def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
-    """A969: a kustomization above renames objects after the function ran."""
+    """A968: a kustomization above renames objects after the function ran."""
     for outer in where.above:
         key = next((key for key in NAMING if outer.document.data.get(key)), None)
         if key is not None:
@@ -312,7 +312,7 @@ def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
             hint = (
                 "list it in that kustomization: kustomize does not rename hosts in environment variables and arguments"
             )
-            yield warning("A969", (function.subject, "kind"), message, hint=hint, notes=notes)
+            yield warning("A968", (function.subject, "kind"), message, hint=hint, notes=notes)
             return
 
 

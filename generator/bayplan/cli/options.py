@@ -123,12 +123,12 @@ def _unacceptable(option: str, code: str, beginnings: tuple[str, ...]) -> Diagno
     route = ("argument", option)
     if code not in sections():
         hint = did_you_mean(code, sections()) or "copy the code from the brackets after `error`"
-        return error("A924", route, f'unknown code: "{code}"', hint=hint)
+        return error("A920", route, f'unknown code: "{code}"', hint=hint)
     if not code.startswith(beginnings):
         begin = " or ".join(beginnings)
         message = f"{option} takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
         hint = f"remove {option} {code}, and correct what {code} reports"
-        return error("A924", route, message, hint=hint)
+        return error("A920", route, message, hint=hint)
     return None
 
 

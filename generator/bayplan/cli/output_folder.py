@@ -343,13 +343,13 @@ def listed(path: str) -> Outcome[tuple[str, ...]]:
 
 
 def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:
-    """The files that an index lists. O806: a line is not of bayplan, and following it might remove any file."""
+    """The files that an index lists. O804: a line is not of bayplan, and following it might remove any file."""
     names = {line: n for n, line in enumerate(text.splitlines(), 1) if line and not line.startswith("#")}
     impossible = next((name for name in names if not possible(name)), None)
     if impossible is None:
         return Outcome(tuple(names))
     message = f'"{path}" lists "{impossible}", which bayplan cannot have written'
-    return Outcome(None, (error("O806", (path, AT, names[impossible], 1), message, hint=hint),))
+    return Outcome(None, (error("O804", (path, AT, names[impossible], 1), message, hint=hint),))
 
 
 def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> None:

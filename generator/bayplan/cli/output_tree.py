@@ -25,7 +25,7 @@ _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullm
 def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     """The changes that make the project's folder contain these generated files and no other generated files.
 
-    Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
+    Paths are relative to that folder. O804: bayplan did not write an existing file. O804: a stale file lost its mark.
     The route of an error is OUTPUT and the path. OSError and ValueError of the file system.
     """
     places = sorted({os.path.dirname(path) for path in texts})
@@ -58,7 +58,7 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
         for each in kept
     )
     hint = "remove the file if nobody needs it"
-    kept_files = tuple(warning("O810", (), message, hint=hint) for message in notices)
+    kept_files = tuple(warning("O804", (), message, hint=hint) for message in notices)
     return Outcome(
         tuple(sorted(needed)), (*kept_files, *_rewritten(root, [each.path for each in written if each.old == each.new]))
     )
@@ -144,7 +144,7 @@ def _foreign(root: str, path: str) -> Diagnostic:
 
 
 def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
-    """A988: a file or its folder is a link to a place outside of the project's folder, or in a folder of git."""
+    """A929: a file or its folder is a link to a place outside of the project's folder, or in a folder of git."""
     real = os.path.realpath(root or os.curdir)
 
     def leads_out(path: str) -> bool:
@@ -153,4 +153,4 @@ def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
     places = (next(filter(leads_out, (os.path.dirname(path), path)), None) for path in sorted(paths))
     for place in dict.fromkeys(place for place in places if place is not None):
         message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
-        yield error("A988", (OUTPUT, place), message, hint="use a real file or folder in the project")
+        yield error("A929", (OUTPUT, place), message, hint="use a real file or folder in the project")

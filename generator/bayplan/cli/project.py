@@ -110,12 +110,12 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
 
 
 def _made(args: Arguments) -> Outcome[files.Sandbox]:
-    """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
+    """The sandbox of a command. None: it has none. A990: its root is not a folder, or an option is not allowed."""
     is_krm = args.command.name == "krm"
     wide = _widening(args) if is_krm and args.words else ""  # `argsOneLiner` is from the kustomization
     if wide:
         message = f"a legacy plugin has no {wide}, because its arguments are from the kustomization"
-        return Outcome(None, (error("A991", ("argument", wide), message, hint=f"remove {wide}"),))
+        return Outcome(None, (error("A990", ("argument", wide), message, hint=f"remove {wide}"),))
     if args.has("no-sandbox"):
         return Outcome(None)
     try:
@@ -127,7 +127,7 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
         sound = False
     if sound and own is not None:
         message = f'"{own}" is in the repository, which could replace it with a link to any file'
-        return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
+        return Outcome(None, (error("A990", ("argument", "--trust"), message, hint="remove --trust"),))
     if sound:
         is_plugin = is_krm and bool(args.words)
         chosen = args.has("sandbox-root") or any(os.path.lexists(os.path.join(root, each)) for each in (".git", NAME))
@@ -135,7 +135,7 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
         return Outcome(files.Sandbox(root, trusted, not is_plugin, "" if chosen else widen))
     message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
     hint = "name the folder of the repository"
-    return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
+    return Outcome(None, (error("A990", ("argument", "--sandbox-root"), message, hint=hint),))
 
 
 def _widening(args: Arguments) -> str:

@@ -55,7 +55,7 @@ def _live(args: Arguments, topology: ClusterTopology, document: Document) -> lis
     if not any(topology_sources.knows_nodes(each) for each in picked):
         message = "the sources of --live name no nodes, so there is nothing to compare"
         hint = "add a list of nodes: `kubectl get nodes -o json`"
-        return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
+        return [*batches, Batch((error("T516", ("argument", "--live"), message, hint=hint),))]
     live = over(topology, document, picked, request.value, batches)
     if live is not None:
         compared = compare(topology, live)

@@ -85,7 +85,7 @@ def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, ba
     name = next(format_.name for each in picked for format_ in each.formats)
     message = f"{name} names no nodes, so --update has nothing to change"  # levels and selectors stay
     hint = "add a source with nodes, such as `kubectl get nodes -o json`, or leave out --update"
-    batches.append(Batch((error("A934", ("argument", "--update"), message, hint=hint),)))
+    batches.append(Batch((error("T516", ("argument", "--update"), message, hint=hint),)))
     return None
 
 
@@ -154,7 +154,7 @@ def _applied(document: Document, edits: tuple[Edit, ...] | None, batches: list[B
 def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
     """The text of a topology file with the edits. YAML keeps all other bytes, and JSON the order of its keys.
 
-    bayplan reads the new text again. W499: it does not have the expected data.
+    bayplan reads the new text again. W498: it does not have the expected data.
     """
     import json
 
@@ -170,7 +170,7 @@ def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
         if text is not None and len(again) == 1 and again[0].data == expected:
             return Outcome(text)
         message = "cannot edit this file without changing other parts of its data"
-        return Outcome(None, (error("W499", ("topology",), message, hint="make the changes by hand"),))
+        return Outcome(None, (error("W498", ("topology",), message, hint="make the changes by hand"),))
     return Outcome(f"{json.dumps(expected, indent=2, ensure_ascii=False)}\n")
 
 

@@ -78,7 +78,7 @@ def over(
     parts = tuple(part._replace(topology=part.topology._replace(versions={})) for part in parts)
     file_part = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
     merged = merging.merge((file_part, *parts)) if frames else Outcome[Part](None)
-    merged = Outcome(merged.value, tuple(each for each in merged.diagnostics if each.code != "T437"))  # T445 reports it
+    merged = Outcome(merged.value, tuple(each for each in merged.diagnostics if each.code != "T437"))  # T439 reports it
     pools = merged.value.topology.pools if merged.value else ()
     if not {pool.name for pool in pools if pool.domains} & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
@@ -87,7 +87,7 @@ def over(
         merged = merging.merge((own, *parts))
         still_true = tuple(
             each for each in merged.diagnostics if each.code != "T446"
-        )  # T445 reports it for all sources
+        )  # T439 reports it for all sources
         merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
     if merged.value:
         old_nodes = _places(old)
@@ -125,14 +125,14 @@ def _tells_nodes(pool: Pool) -> bool:
 
 
 def _unnamed(old: ClusterTopology, merged: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
-    """T445: nodes of the file that no source has. They stay, because a network may lack nodes of the cluster."""
+    """T439: nodes of the file that no source has. They stay, because a network may lack nodes of the cluster."""
     names = merged.aliases if merged else {}
     known_nodes = {names.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
     missing = [node for pool in old.pools for node in pool.nodes() if node not in known_nodes]
     if missing and known_nodes:
         message = f"{nodes_are(missing, ' of the file')} not in the sources"
         hint = "a network source removes no nodes: if nodes have left the cluster, add the list of nodes as a source"
-        yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
+        yield warning("T439", ("topology", "spec", "pools"), message, hint=hint)
 
 
 def nodes_are(nodes: Sequence[str], of: str = "") -> str:

@@ -172,13 +172,13 @@ def leaves(data: Any, path: Path = ()) -> list[Path]:
 
 
 def _makers(args: Arguments) -> tuple[list[Maker] | None, list[Batch]]:
-    """The workflows of --workflow, or of the project. None if one has errors. A977: there are none."""
+    """The workflows of --workflow, or of the project. None if one has errors. A976: there are none."""
     batches: list[Batch] = []
     commands = [args._replace(words=args.values("workflow"))] if args.has("workflow") else _of_project(args, batches)
     if not commands and not any(batch.diagnostics for batch in batches):
         hint = "name its workflow with --workflow FILE, or list it in a bayplan.yaml"
         message = "no workflow is known for this manifest"
-        batches.append(Batch((error("A977", ("argument", "--why"), message, hint=hint),)))
+        batches.append(Batch((error("A976", ("argument", "--why"), message, hint=hint),)))
     makers: list[Maker] = []
     for command in commands:
         read = inputs.read_all(command)
@@ -229,7 +229,7 @@ def maker_of(request: Request, read: Inputs) -> tuple[Maker | None, Batch]:
 def _answers(existing: Object, field: str | None, makers: Sequence[Maker]) -> Outcome[list[Answer]]:
     """The causes of an object without a field, of all its fields too if this is empty, or of all below this field.
 
-    A976: there is no such field. A977: no workflow writes the object. A978: a value is not the one of render.
+    A976: there is no such field, or no workflow writes the object. A978: a value is not the one of render.
     """
     maker, path = next(((maker, path) for maker in makers if (path := maker.path(existing))), (None, ()))
     if maker is None:
@@ -272,17 +272,17 @@ def _of_object(maker: Maker, path: Path, rendered: Any) -> list[Edit]:
 
 
 def _unwritten(existing: Object, makers: Sequence[Maker]) -> Diagnostic:
-    """A977: render writes no such object."""
+    """A976: render writes no such object."""
     label = text(existing.data, "metadata", "labels", WORKFLOW_LABEL)
     route = (*existing.route, "metadata", "name")
     title = _title(existing)
     if label in [maker.experiments.request.workflow.data["metadata"]["name"] for maker in makers]:
         hint = "compare the manifests and the workflow with `bayplan diff`"
-        return error("A977", route, f'the workflow "{label}" does not make {title}', hint=hint)
+        return error("A976", route, f'the workflow "{label}" does not make {title}', hint=hint)
     if not label:
-        return error("A977", route, f"{title} has no label of bayplan, and no workflow here makes it")
+        return error("A976", route, f"{title} has no label of bayplan, and no workflow here makes it")
     hint = f'name the file of the workflow "{label}" with --workflow FILE'
-    return error("A977", route, f"no workflow here makes {title}", hint=hint)
+    return error("A976", route, f"no workflow here makes {title}", hint=hint)
 
 
 def _differences(existing: Object, rendered: Any, below: Path) -> Iterator[Diagnostic]:

@@ -201,14 +201,14 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
 
 
 def own_files(stream: Stream) -> Iterator[Diagnostic]:
-    """A972: files of bayplan among the manifests, which no cluster knows."""
+    """A967: files of bayplan among the manifests, which no cluster knows."""
     for number, data in stream.documents.items():
         if text(data, "apiVersion").startswith("bayplan.dev/"):
             message = f"this {text(data, 'kind') or 'file'} is a file of bayplan, which no cluster accepts"
             hint = (
                 "replace a Workflow with the output of `bayplan render`; keep a topology or a policy out of the chart"
             )
-            yield warning("A972", (subject(number), "kind"), message, hint=hint)
+            yield warning("A967", (subject(number), "kind"), message, hint=hint)
 
 
 def located(stream: Stream, reported: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:

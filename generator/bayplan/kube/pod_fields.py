@@ -35,7 +35,7 @@ def load(target: Target) -> Fields:
 
 
 def faults(fields: Fields, template: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """All unknown fields and wrong types (W381), and fields that are newer than the target (W383)."""
+    """All unknown fields and wrong types, and fields that are newer than the target (W381)."""
     yield from _object(fields, "PodTemplateSpec", template, route)
 
 
@@ -50,7 +50,7 @@ def _object(fields: Fields, name: str, value: Mapping[str, Any], route: Route) -
         if since and not fields.target.since("kubernetes", since):
             version = fields.target.version("kubernetes")
             message = f'"{key}" needs Kubernetes {since} or later, and the target is {version}'
-            yield error("W383", (*route, key, KEY), message, hint="remove it, or target a later Kubernetes")
+            yield error("W381", (*route, key, KEY), message, hint="remove it, or target a later Kubernetes")
         if each is not None:
             yield from _value(fields, kind, each, (*route, key))
 

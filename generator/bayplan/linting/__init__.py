@@ -21,7 +21,7 @@ from bayplan.linting.objects import LintContext, Rule
 
 
 def check_networks(context: LintContext) -> Iterator[Diagnostic]:
-    """M840 to M863: secondary networks and the pods that request them."""
+    """M815, M842 to M858: secondary networks and the pods that request them."""
     index = network_index(context)
     for rule in (
         network_pods.check_annotations,
@@ -39,7 +39,7 @@ def check_networks(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def check_grove(context: LintContext) -> Iterator[Diagnostic]:
-    """M883 to M889: objects of Grove, and graphs of Dynamo."""
+    """M883, M717, M719, M809: objects of Grove, and graphs of Dynamo."""
     if any(each in context.kinds for each in (SET, GRAPH, *BINDINGS)):
         from bayplan.linting.grove import check  # few manifests have its kinds
 

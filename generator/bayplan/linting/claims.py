@@ -192,7 +192,7 @@ def claimants(context: LintContext) -> Mapping[Route, Sequence[PodTemplate]]:
 
 
 def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
-    """M800, M802, M806, M807, M809, M812, M813: ComputeDomains and the pods that claim their channels."""
+    """M800, M807, M809, M812, M813: ComputeDomains and the pods that claim their channels."""
     for domain in domains(context):
         yield from _domain_fields(domain, context)
     yield from _template_clashes(context)
@@ -264,7 +264,7 @@ def _handmade_channel(template: Object) -> Iterator[Diagnostic]:
 
 
 def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[Diagnostic]:
-    """M802: claims of templates that nothing makes, or that are in another namespace."""
+    """M800: claims of templates that nothing makes, or that are in another namespace."""
     where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
     for route, each in claims(template):
         requested, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
@@ -275,7 +275,7 @@ def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[
             other = namespace(elsewhere[0])
             message = f'the claim template "{requested}" is in namespace "{other}", but the pods are in "{where}"'
             note = Note("this object makes it", named(elsewhere[0]))
-            yield error("M802", here, message, hint=f'move it to namespace "{where}"', notes=(note,))
+            yield error("M800", here, message, hint=f'move it to namespace "{where}"', notes=(note,))
         else:
             message = f'nothing in the manifests makes the claim template "{requested}"'
             known_templates = {
@@ -283,7 +283,7 @@ def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[
                 *map(name, in_namespace(context.of(*claim_template), where)),
             }
             near = did_you_mean(requested, known_templates)
-            yield warning("M802", here, message, hint=near or MISSING)
+            yield warning("M800", here, message, hint=near or MISSING)
 
 
 def _two_channels(own_claims: Sequence[tuple[Route, Object]]) -> Iterator[Diagnostic]:
@@ -306,7 +306,7 @@ def _driver_label(template: PodTemplate) -> Iterator[Diagnostic]:
 
 
 def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M806: the pod with the channel should have all GPUs, because no other pod can use them with NVLink."""
+    """M809: the pod with the channel should have all GPUs, because no other pod can use them with NVLink."""
     pools = [pool for pool in allowed_pools(template, topology) if any(level.nvlink for level in pool.levels)]
     whole = min((pool.node.accelerators for pool in pools if pool.node.accelerators), default=0)
     requested = gpus(template, {GPU, *(names(each).cards for each in topology.accelerators.values())})
@@ -314,7 +314,7 @@ def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopolo
         return
     message = f"the pod claims the only channel of its node, but requests only {requested} of the {whole} GPUs"
     hint = "request all GPUs of the node: no other pod there can get a channel"
-    yield warning("M806", claim, message, hint=hint)
+    yield warning("M809", claim, message, hint=hint)
 
 
 def gpus(template: PodTemplate, resources: Collection[str] = (GPU,)) -> int | None:

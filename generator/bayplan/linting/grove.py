@@ -26,7 +26,7 @@ EXPLICIT = "CliqueStartupTypeExplicit"
 
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
-    """M883 to M889."""
+    """M883, M717, M719, M809."""
     for one in context.objects:
         if (group(one), kind(one)) in grove.BINDINGS:
             yield from _binding(one)
@@ -161,7 +161,7 @@ def _pods(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
         yield error("M883", at, message, hint="set the same `schedulerName` in all cliques", notes=(note,))
 
 
-# Levels (M884, M885).
+# Levels (M883, M717).
 
 
 class Levels(NamedTuple):
@@ -175,7 +175,7 @@ class Levels(NamedTuple):
 
 
 def _constraints(one: Object, parts: grove.Layout, context: LintContext) -> Iterator[Diagnostic]:
-    """M884: levels that exist, one topology, and none that is finer than one inside. M885: what KAI never finds."""
+    """M883: levels that exist, one topology, and none that is finer than one inside. M717: what KAI never finds."""
     whole: Path = (*grove.TEMPLATE, grove.CONSTRAINT)
     paths: list[tuple[Path, tuple[Path, ...]]] = [(whole, ())]
     group_of = {each.name: (*each.path, grove.CONSTRAINT) for each in parts.groups}
@@ -194,7 +194,7 @@ def _constraints(one: Object, parts: grove.Layout, context: LintContext) -> Iter
         elif (group(one), kind(one)) == grove.SET:
             message = "the constraint names no topology, and inherits none"
             hint = "add `topologyName:` with the name of the ClusterTopologyBinding"
-            yield error("M884", (*one.route, *path), message, hint=hint)
+            yield error("M883", (*one.route, *path), message, hint=hint)
         levels = _levels(inherited, context)
         yield from _levels_of(one, path, levels)
         yield from _nesting(one, path, above, levels)
@@ -202,7 +202,7 @@ def _constraints(one: Object, parts: grove.Layout, context: LintContext) -> Iter
         (first, before), (other, at) = list(called.items())[:2]
         message = f'one {kind(one)} has only one topology, but its constraints name "{first}" and "{other}"'
         note = Note("the other one is here", (*one.route, *before))
-        yield error("M884", (*one.route, *at, "topologyName"), message, hint="name the same one", notes=(note,))
+        yield error("M883", (*one.route, *at, "topologyName"), message, hint="name the same one", notes=(note,))
 
 
 def _levels(topology: str, context: LintContext) -> Levels:
@@ -216,17 +216,17 @@ def _levels_of(one: Object, path: Path, levels: Levels) -> Iterator[Diagnostic]:
     if at["packDomain"]:
         message = "new objects cannot have `packDomain`: Grove replaced it by `pack.required` in v0.1.0-alpha.10"
         hint = f"write `pack: {{required: {at['packDomain']}}}`"
-        yield error("M884", (*one.route, *path, "packDomain"), message, hint=hint)
+        yield error("M883", (*one.route, *path, "packDomain"), message, hint=hint)
     for key, level in at.items():
         if level and levels.names and level not in levels.names:
             route = (*one.route, *path, *(("pack",) if key != "packDomain" else ()), key)
             message = f'the topology has no level "{shorten(level)}"'
-            yield error("M884", route, message, hint=suggest(level, levels.names, "its levels are"))
+            yield error("M883", route, message, hint=suggest(level, levels.names, "its levels are"))
     required = at["packDomain"] or at["required"]
     if levels.coarser(at["preferred"], required):
         message = f'the preferred level "{at["preferred"]}" is coarser than the required level "{required}"'
         hint = "prefer the same level or a finer one: Grove accepts this, but KAI never places the pods"
-        yield error("M885", (*one.route, *path, "pack", "preferred"), message, hint=hint)
+        yield error("M717", (*one.route, *path, "pack", "preferred"), message, hint=hint)
 
 
 def _nesting(one: Object, path: Path, above: Sequence[Path], levels: Levels) -> Iterator[Diagnostic]:
@@ -238,37 +238,37 @@ def _nesting(one: Object, path: Path, above: Sequence[Path], levels: Levels) -> 
                 message = f'the {key} level "{inner}" is coarser than "{outer}" around it, which Grove refuses'
                 note = Note("the outer level is here", (*one.route, *around))
                 hint = "swap the two levels, or remove one"
-                yield error("M884", (*one.route, *path, "pack", key), message, hint=hint, notes=(note,))
+                yield error("M883", (*one.route, *path, "pack", key), message, hint=hint, notes=(note,))
 
 
 MOST_KEY = 63
 
 
 def _binding(one: Object) -> Iterator[Diagnostic]:
-    """M884: levels are unique. KAI's Topology has the name of the binding, because PodGangs name the binding."""
+    """M883: levels are unique. KAI's Topology has the name of the binding, because PodGangs name the binding."""
     seen: dict[tuple[str, str], Route] = {}
     for number, level in enumerate(items(one.data, "spec", "levels")):
         for key in ("domain", "key"):
             value, route = text(level, key), (*one.route, "spec", "levels", number, key)
             if value and seen.setdefault((key, value), route) != route:
                 message = f'two levels of {title(one)} have the {key} "{shorten(value)}"'
-                yield error("M884", route, message, hint="remove one of the two levels")
+                yield error("M883", route, message, hint="remove one of the two levels")
             if key == "key" and len(value) > MOST_KEY:
                 message = f"the label of this level has {len(value)} characters, but Grove allows {MOST_KEY}"
-                yield error("M884", route, message, hint="label the nodes with a shorter key")
+                yield error("M883", route, message, hint="label the nodes with a shorter key")
     for number, each in enumerate(items(one.data, "spec", "schedulerTopologyBindings")):
         called, route = text(each, "topologyReference"), (*one.route, "spec", "schedulerTopologyBindings", number)
         if text(each, "schedulerName") == grove.SCHEDULER and called and called != name(one):
             message = f'Grove gives KAI the Topology "{name(one)}", although this binding names "{shorten(called)}"'
             hint = "give the binding and KAI's Topology the same name"
-            yield error("M884", (*route, "topologyReference"), message, hint=hint)
+            yield error("M883", (*route, "topologyReference"), message, hint=hint)
 
 
-# Start order (M886), queues (M887), channels (M888).
+# Start order (M883), queues (M719), channels (M809).
 
 
 def _start_order(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
-    """M886: what the webhook refuses, and an order that Grove ignores."""
+    """M883: what the webhook refuses, and an order that Grove ignores."""
     after = {each.name: items(one.data, *each.path, "spec", "startsAfter") for each in parts.cliques}
     explicit = text(one.data, *grove.TEMPLATE, "cliqueStartupType") == EXPLICIT
     for clique in parts.cliques:
@@ -276,23 +276,23 @@ def _start_order(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
         if after[clique.name] and not explicit:
             message = f'Grove ignores `startsAfter` of clique "{clique.name}", because the order is not explicit'
             hint = f"set `cliqueStartupType: {EXPLICIT}`"
-            yield warning("M886", route, message, hint=hint)
+            yield warning("M883", route, message, hint=hint)
             continue
         for number, other in enumerate(after[clique.name]):
             if not (isinstance(other, str) and other in after):
                 message = f'{title(one)} has no clique "{shorten(str(other))}"'
                 hint = suggest(str(other), after, "its cliques are", but=clique.name) or "remove it"
-                yield error("M886", (*route, number), message, hint=hint)
+                yield error("M883", (*route, number), message, hint=hint)
     paths = {clique.name: clique.path for clique in parts.cliques}
     strings = {name: [each for each in others if isinstance(each, str)] for name, others in after.items()}
     for cycle in cycles(strings) if explicit else ():
         message = f'clique "{cycle[0]}" starts after itself'
         route = (*one.route, *paths[cycle[0]], "spec", "startsAfter")
-        yield error("M886", route, message, hint="remove one `startsAfter` of the cycle")
+        yield error("M883", route, message, hint="remove one `startsAfter` of the cycle")
 
 
 def _queue(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
-    """M887: all cliques are in the queue of the set (kai/backend.go, resolveQueueNameForPodCliqueSet)."""
+    """M719: all cliques are in the queue of the set (kai/backend.go, resolveQueueNameForPodCliqueSet)."""
     specs = [mapping(one.data, *each.path, "spec", "podSpec") for each in parts.cliques]
     if not any(text(each, "schedulerName") == grove.SCHEDULER for each in specs):
         return
@@ -305,16 +305,16 @@ def _queue(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
             queues.setdefault(queue, path)
     if not queues:
         message = f"{title(one)} names no queue, without which Grove gives KAI no PodGroup"
-        yield error("M887", named(one), message, hint=f"add the label {grove.QUEUE}")
+        yield error("M719", named(one), message, hint=f"add the label {grove.QUEUE}")
     elif len(queues) > 1:
         (first, before), (other, at) = list(queues.items())[:2]
         message = f'{title(one)} is in two queues, "{first}" and "{other}"'
         note = Note("the other one is here", (*one.route, *before))
-        yield error("M887", (*one.route, *at), message, hint="name the same queue everywhere", notes=(note,))
+        yield error("M719", (*one.route, *at), message, hint="name the same queue everywhere", notes=(note,))
 
 
 def _channels(one: Object, parts: grove.Layout, context: LintContext) -> Iterator[Diagnostic]:
-    """M888: names of ComputeDomains that Grove makes, cliques that get no channel, and pods that get two."""
+    """M809: names of ComputeDomains that Grove makes, cliques that get no channel, and pods that get two."""
     group_path = {each.name: each.path for each in parts.groups}
     places: list[Path] = [("metadata",), *(each.path for each in parts.cliques), *group_path.values()]
     for path in places:
@@ -323,7 +323,7 @@ def _channels(one: Object, parts: grove.Layout, context: LintContext) -> Iterato
             route = (*one.route, *path, "annotations", grove.MNNVL)
             message = f'"{shorten(str(value))}" is not a valid name of a group of NVLink'
             hint = f"use at most 63 lower-case letters, digits and dashes, or `{grove.OPTED_OUT}`"
-            yield error("M888", route, message, hint=hint)
+            yield error("M809", route, message, hint=hint)
     for clique in parts.cliques:
         around = [group_path[clique.group]] if clique.group in group_path else []
         layers: list[Path] = [clique.path, *around, ("metadata",)]
@@ -334,13 +334,13 @@ def _channels(one: Object, parts: grove.Layout, context: LintContext) -> Iterato
         spec: Path = (*clique.path, "spec", "podSpec")
         if found == clique.path and not _with_gpus(mapping(one.data, *spec)):
             message = f'no container of clique "{clique.name}" requests nvidia.com/gpu, so Grove adds no channel'
-            yield warning("M888", route, message, hint="remove the annotation, or request the GPUs")
+            yield warning("M809", route, message, hint="remove the annotation, or request the GPUs")
         for number, claim in enumerate(items(one.data, *spec, "resourceClaims")):
             if text(claim, "resourceClaimTemplateName") in context.channels:
                 message = f'the pods of clique "{clique.name}" get two channels, and a node has only one'
                 note = Note("Grove adds one because of this annotation", route)
                 hint = "remove the annotation, or the claim and its ComputeDomain"
-                yield error("M888", (*one.route, *spec, "resourceClaims", number), message, hint=hint, notes=(note,))
+                yield error("M809", (*one.route, *spec, "resourceClaims", number), message, hint=hint, notes=(note,))
 
 
 def _with_gpus(spec: Mapping[str, Any]) -> bool:
@@ -349,7 +349,7 @@ def _with_gpus(spec: Mapping[str, Any]) -> bool:
 
 
 def _scaled(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
-    """M889: the constraint of the set holds for each PodGang by itself (Grove#648)."""
+    """M717: the constraint of the set holds for each PodGang by itself (Grove#648)."""
     whole = mapping(one.data, *grove.TEMPLATE, grove.CONSTRAINT)
     level = grove.required(whole)
     for each in parts.groups if level else ():
@@ -360,4 +360,4 @@ def _scaled(one: Object, parts: grove.Layout) -> Iterator[Diagnostic]:
             message = f'{what} of scaling group "{each.name}" may be in another {level} than the others'
             hint = f"set `minAvailable: {each.replicas}`, or expect them in any {own}"
             place = "minAvailable" if get(one.data, *each.path, "minAvailable") is not None else "name"
-            yield info("M889", (*one.route, *each.path, place), message, hint=hint)
+            yield info("M717", (*one.route, *each.path, place), message, hint=hint)

@@ -46,7 +46,7 @@ CHECKED = frozenset({*ip.KINDS, ip.DEFINITION, (NVIDIA, "NicClusterPolicy"), (NV
 
 
 def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M848, M850: objects of the Network Operator, and NetworkAttachmentDefinitions."""
+    """M850, M850: objects of the Network Operator, and NetworkAttachmentDefinitions."""
     for one in context.among(CHECKED):
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
@@ -143,7 +143,7 @@ def _mtu(one: Network) -> Iterator[Diagnostic]:
 
 
 def _links(one: Network, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M848: macvlan needs an Ethernet port, and IPoIB an InfiniBand port (network-operator#1017).
+    """M850: macvlan needs an Ethernet port, and IPoIB an InfiniBand port (network-operator#1017).
 
     Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme).
     """
@@ -152,10 +152,10 @@ def _links(one: Network, described: NetworkIndex) -> Iterator[Diagnostic]:
     infiniband = one.master.startswith("ib") or links == "infiniband"
     if one.kind == "macvlan" and infiniband:
         message = f'macvlan needs an Ethernet port, but "{one.master}" is an InfiniBand port'
-        yield error("M848", route, message, hint="use an IPoIBNetwork")
+        yield error("M850", route, message, hint="use an IPoIBNetwork")
     if one.kind == "ipoib" and (one.master.startswith(("en", "eth")) or links == "ethernet"):
         message = f'IP over InfiniBand needs an InfiniBand port, but "{one.master}" is an Ethernet interface'
-        yield error("M848", route, message, hint="use a MacvlanNetwork")
+        yield error("M850", route, message, hint="use a MacvlanNetwork")
     if one.kind == "ipoib" and not one.master:
         hint = "set `master` to an InfiniBand interface such as ibs3f0"
         yield error("M850", route, f"{title(one.object)} has no `master`", hint=hint)
@@ -187,7 +187,7 @@ POOLS = "nv-ipam.nvidia.com"
 
 
 def check_addresses(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M849, M855: the addresses of networks and pools."""
+    """M849, M849: the addresses of networks and pools."""
     for each in described.networks:
         yield from _network(each, context, described)
     for pool in context.of(POOLS, "IPPool"):
@@ -341,7 +341,7 @@ def _nodes(context: LintContext, spec: Mapping[str, Any]) -> int:
 
 
 def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
-    """M855: with several interfaces in one subnet, replies may leave through the wrong one (nccl#2158)."""
+    """M849: with several interfaces in one subnet, replies may leave through the wrong one (nccl#2158)."""
     ranged = [(one, net) for one in pods.networks if one and one.network and (net := _range(one.network))]
     for (one, first), (other, second) in combinations(ranged, 2):
         chained = {*(one.network.chained if one.network else ()), *(other.network.chained if other.network else ())}
@@ -352,7 +352,7 @@ def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
             message += f" are both in {first}" if not same else f", both in {first}"
             hint = "give each rail its own subnet, or chain the plugins tuning and sbr after the first (`metaPlugins`)"
             route: Route = pods.route
-            yield (info if same else warning)("M855", route, message, hint=hint)
+            yield (info if same else warning)("M849", route, message, hint=hint)
             return
 
 
@@ -372,7 +372,7 @@ REQUIRED = ("resourceName", "nodeSelector", "numVfs", "nicSelector")
 
 
 def check_sriov(context: LintContext) -> Iterator[Diagnostic]:
-    """M848, M850: policies and networks of the SR-IOV operator."""
+    """M850, M850: policies and networks of the SR-IOV operator."""
     policies = context.of(SRIOV, "SriovNetworkNodePolicy")
     for one in policies:
         yield from _node_policy(one)
@@ -444,7 +444,7 @@ def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Ite
             other = next(each for each in LINKS if each != kind(one))
             message = f'{title(one)} needs links of type "{LINKS[kind(one)]}", but its functions have "{links}"'
             notes = (Note("this policy creates them", (*policy.route, "spec", "linkType")),)
-            yield error("M848", (*one.route, "kind"), message, hint=f"use a {other}", notes=notes)
+            yield error("M850", (*one.route, "kind"), message, hint=f"use a {other}", notes=notes)
 
 
 # The JSON configurations of both device plugins in a policy, and the resources that networks use.

@@ -30,7 +30,7 @@ RENAMED = {"gateway": "use `default-route`, a list of addresses", "ip": "use `ip
 
 
 def check_annotations(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M840 to M843, M853: Multus' annotation."""
+    """M815, M842, M853: Multus' annotation."""
     for template in context.templates:
         yield from _misplaced_annotation(template)
         yield from _host_network(template)
@@ -42,12 +42,12 @@ def check_annotations(context: LintContext, described: NetworkIndex) -> Iterator
 
 
 def _misplaced_annotation(template: PodTemplate) -> Iterator[Diagnostic]:
-    """M840: Multus reads pods, and no controller copies annotations from a Job to them (multus-cni#404)."""
+    """M815: Multus reads pods, and no controller copies annotations from a Job to them (multus-cni#404)."""
     for path in misplaced_annotations(template):
         route: Route = (*template.object.route, *path, "metadata", "annotations", NETWORKS)
         what = title(template.object) if not path else f"{'.'.join(map(str, path))} of {title(template.object)}"
         message = f"the annotation is on {what}, but Multus reads it only on pods"
-        yield error("M840", route, message, hint="move it to `metadata.annotations` of every pod template")
+        yield error("M815", route, message, hint="move it to `metadata.annotations` of every pod template")
 
 
 def misplaced_annotations(template: PodTemplate) -> list[Path]:
@@ -58,7 +58,7 @@ def misplaced_annotations(template: PodTemplate) -> list[Path]:
 
 
 def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M841: some pods of a workload request networks, but others with devices do not."""
+    """M844: some pods of a workload request networks, but others with devices do not."""
     attached = {each.template.route for each in described.attached}
     by_object: dict[Route, list[PodTemplate]] = {}
     for template in context.templates:
@@ -76,7 +76,7 @@ def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterat
                 )
                 hint = "add the annotation: all members of a gang need the same networks"
                 severity = error if fabric else warning
-                yield severity("M841", each.route, message, hint=hint)
+                yield severity("M844", each.route, message, hint=hint)
 
 
 def _annotation_faults(pods: AttachedPods) -> Iterator[Diagnostic]:
@@ -91,7 +91,7 @@ def _annotation_faults(pods: AttachedPods) -> Iterator[Diagnostic]:
 
 
 def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M843: a network that is unknown, although the manifests or the topology describe others."""
+    """M842: a network that is unknown, although the manifests or the topology describe others."""
     titles = [each.title for each in described.every()]
     for selection, network in zip(pods.annotation.selections, pods.networks, strict=False):
         if network is not None or not titles:
@@ -101,12 +101,12 @@ def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[D
         if elsewhere:
             where = f'namespace "{selection.namespace or own_namespace}"'
             message = f'{where} has no network "{selection.name}", only {listing(elsewhere)} exists'
-            yield error("M843", pods.route, message, hint=f"write {elsewhere[0]}")
+            yield error("M842", pods.route, message, hint=f"write {elsewhere[0]}")
             continue
         near = did_you_mean(selection.title, titles) or did_you_mean(selection.name, described.by_name)
         message = f'unknown network "{selection.title}"'
         hint = near or f"known networks: {listing(sorted(titles), 'and', 4)}"
-        yield (error if near else warning)("M843", pods.route, message, hint=hint)
+        yield (error if near else warning)("M842", pods.route, message, hint=hint)
 
 
 def _interface_names(pods: AttachedPods) -> Iterator[Diagnostic]:
@@ -143,7 +143,7 @@ EXCLUSIVE = ("hostdevice", "sriov", "spectrumx")
 
 
 def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M844, M846, M847: devices of pods."""
+    """M844, M703, M847: devices of pods."""
     rdma = rdma_resources(context, described)
     unshared = frozenset(
         rail.resource for each in context.topology.fabrics.values() if each.kind == "none" for rail in each.rails
@@ -159,21 +159,21 @@ def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Dia
 
 
 def _device_amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """M846: the API server accepts only integers, and only requests that equal the limit."""
+    """M703: the API server accepts only integers, and only requests that equal the limit."""
     limits = dict(extended_resources(resources, "limits"))
     for key in ("limits", "requests"):
         for device, value in extended_resources(resources, key):
             if whole_number(value) is None and (key == "limits" or limits.get(device) != value):
                 message = f'the amount of "{device}" must be an integer, but it is {str(value)[:40]}'
-                yield error("M846", (*route, key, device), message, hint="write an integer such as 1")
+                yield error("M703", (*route, key, device), message, hint="write an integer such as 1")
     for device, value in extended_resources(resources, "requests"):
         requested, limit = whole_number(value), whole_number(limits.get(device))
         if device not in limits:
             message = f'"{device}" has a request, but no limit'
-            yield error("M846", (*route, "requests", device), message, hint=f"add it to `limits`: {str(value)[:40]}")
+            yield error("M703", (*route, "requests", device), message, hint=f"add it to `limits`: {str(value)[:40]}")
         elif None not in (requested, limit) and requested != limit:
             message = f'the request of "{device}" is {str(value)[:40]}, but its limit is {str(limits[device])[:40]}'
-            yield error("M846", (*route, "requests", device), message, hint="set both to the same number")
+            yield error("M703", (*route, "requests", device), message, hint="set both to the same number")
 
 
 class RdmaResources(NamedTuple):
@@ -262,7 +262,7 @@ def _resource(network: DescribedNetwork, requested: Mapping[str, int]) -> str:
 def _without_network(
     template: PodTemplate, requested: Mapping[str, int], attached: Mapping[str, int], described: NetworkIndex
 ) -> Iterator[Diagnostic]:
-    """M844: devices without a network. RoCE needs one, InfiniBand does not. A misplaced annotation is M840."""
+    """M844: devices without a network. RoCE needs one, InfiniBand does not. A misplaced annotation is M815."""
     for device in () if misplaced_annotations(template) else requested:
         owners = [each for each in described.every() if each.kind in EXCLUSIVE and each.resource == device]
         if owners and device not in attached and not any(each.link_type == "infiniband" for each in owners):

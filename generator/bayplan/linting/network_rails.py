@@ -22,7 +22,7 @@ from bayplan.model.topology import Fabric
 
 
 def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M862: a pod that requests all GPUs of its node, but not all rails of the fabric."""
+    """M844: a pod that requests all GPUs of its node, but not all rails of the fabric."""
     for pods in described.attached:
         attached = [one for one in pods.networks if one and one.rail and one.fabric]
         for name in dict.fromkeys(one.fabric.name for one in attached if one.fabric):
@@ -33,7 +33,7 @@ def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagn
                 message = (
                     f'the pod requests all {cards} GPUs of its node, but leaves {left} of the rails of "{name}" idle'
                 )
-                yield warning("M862", pods.route, message, hint="attach all rails: no other pod can use them")
+                yield warning("M844", pods.route, message, hint="attach all rails: no other pod can use them")
 
 
 def _all_gpus(pods: AttachedPods, fabric: Fabric, context: LintContext) -> int:
@@ -57,7 +57,7 @@ PRIMARY = "eth0"
 
 
 def check_variables(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M852, M863: variables of containers."""
+    """M852, M852: variables of containers."""
     pods = {each.template.route: each for each in described.attached}
     for template in context.templates:
         for route, container in containers(template):
@@ -127,11 +127,11 @@ def _static_addresses(context: LintContext) -> frozenset[Any]:
 
 
 def _mnnvl(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """M863: a pod without claims has no channel of a ComputeDomain (NCCL 2.30, `env.rst`)."""
+    """M852: a pod without claims has no channel of a ComputeDomain (NCCL 2.30, `env.rst`)."""
     if text(entry, "name") == MNNVL and text(entry, "value") == "1" and not items(template.spec, "resourceClaims"):
         message = f"NCCL fails with {MNNVL}=1, because the pod claims no channel of a ComputeDomain"
         hint = "remove the variable: NCCL uses NVLink between nodes wherever it finds it"
-        yield warning("M863", route, message, hint=hint)
+        yield warning("M852", route, message, hint=hint)
 
 
 def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
@@ -176,7 +176,7 @@ Fault = tuple[tuple[str | int, ...], str, str]
 
 
 def check_claims(context: LintContext) -> Iterator[Diagnostic]:
-    """M856, M857: settings and constraints of claims for dranet's cards."""
+    """M813, M857: settings and constraints of claims for dranet's cards."""
     one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
     for one in context.among(((API, "ResourceClaimTemplate"), (API, "ResourceClaim"))):
         path = devices_path(one)
@@ -186,7 +186,7 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
                 at = (*route, "config", index, "opaque", "parameters")
                 for inner, fault, hint in _config_faults(get(each, "opaque", "parameters")):
                     message = f"dranet refuses these settings when the pod starts: {fault}"
-                    yield error("M856", (*at, *inner), message, hint=hint)
+                    yield error("M813", (*at, *inner), message, hint=hint)
         yield from _constraints(devices, route, one_pcie_root)
 
 

@@ -31,7 +31,7 @@ EXCLUSIVE = {
 
 
 def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
-    """M709 to M711: names, failure policies and exclusive placement."""
+    """M703: names, failure policies and exclusive placement."""
     for one in context.of("jobset.x-k8s.io", "JobSet"):
         yield from _long_names(one)
         yield from _unnamed_rules(one)
@@ -44,7 +44,7 @@ def _long_names(one: Object) -> Iterator[Diagnostic]:
     if name(one) and not DNS_1035.fullmatch(name(one)[:NAME_LIMIT].rstrip("-") or "-"):
         message = f'"{shorten(name(one))}" is not a valid name of a JobSet, because its Jobs and Service begin with it'
         hint = "begin with a lower-case letter, and use only lower-case letters, digits and hyphens"
-        yield error("M709", named(one), message, hint=hint)
+        yield error("M703", named(one), message, hint=hint)
     for index, each in enumerate(items(one.data, "spec", "replicatedJobs")):
         job, copies = text(each, "name"), number_in(each, "replicas")
         pods = number_in(each, "template", "spec", "completions") or number_in(each, "template", "spec", "parallelism")
@@ -56,26 +56,26 @@ def _long_names(one: Object) -> Iterator[Diagnostic]:
             message = f'the {what} name "{longest}" of replicatedJob "{shorten(job)}" has {len(longest)} characters, '
             message += f"but at most {NAME_LIMIT} are allowed"
             hint = f"shorten the names of the JobSet and the replicatedJob by {len(longest) - NAME_LIMIT}"
-            yield error("M709", (*one.route, "spec", "replicatedJobs", index, "name"), message, hint=hint)
+            yield error("M703", (*one.route, "spec", "replicatedJobs", index, "name"), message, hint=hint)
 
 
 def _unnamed_rules(one: Object) -> Iterator[Diagnostic]:
-    """M711: the CRD requires a name, and JobSet's webhook adds it. Validators without the webhook refuse the object."""
+    """M703: the CRD requires a name, and JobSet's webhook adds it. Validators without the webhook refuse the object."""
     for index, each in enumerate(items(one.data, "spec", "failurePolicy", "rules")):
         if get(each, "name") is None:
             route: Route = (*one.route, "spec", "failurePolicy", "rules", index)
             message = "this rule of the failure policy has no name, which the CRD requires"
             hint = "add `name:`; JobSet's webhook adds one, but validators refuse the JobSet"
-            yield info("M711", route, message, hint=hint)
+            yield info("M703", route, message, hint=hint)
 
 
 def _exclusive(template: PodTemplate, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M710: an affinity for schedulers without levels, on pods of a scheduler that places them by levels."""
+    """M706: an affinity for schedulers without levels, on pods of a scheduler that places them by levels."""
     for route, label in exclusive(template):
         if other := _other_scheduler(template, topology):
             message = f'the annotation gives each Job its own "{label}", but {other} places the same pods by levels'
             hint = "remove the annotation, or give the pods to the default scheduler"
-            yield error("M710", route, message, hint=hint)
+            yield error("M706", route, message, hint=hint)
 
 
 def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
@@ -251,21 +251,21 @@ def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
 CODES: Mapping[str, str] = {
     "privileged": "M870",
     "node": "M870",
-    "scheduler": "M872",
+    "scheduler": "M870",
     "policy": "M873",
     "idle": "M873",
-    "twice": "M875",
+    "twice": "M876",
     "amount": "M876",
     "chip": "M876",
-    "unknown": "M878",
-    "choice": "M879",
-    "half": "M879",
+    "unknown": "M876",
+    "choice": "M873",
+    "half": "M873",
 }
 """Rule family (`accelerators/hami_rules.py`) -> code."""
 
 
 def check_hami(context: LintContext) -> Iterator[Diagnostic]:
-    """M815, M870 to M881: requests and annotations of pods with HAMi's cards."""
+    """M815, M870 to M876: requests and annotations of pods with HAMi's cards."""
     for template in context.templates:
         yield from _hami(template, context)
     owned = grouped(lambda each: each.object.route, (each for each in context.templates if each.owned))
@@ -298,7 +298,7 @@ def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
         if most is not None and ask.cards > most:
             message = f"the pod requests {ask.cards} cards ({ask.names.cards}), but no node has more than {most}"
             hint = "request fewer cards in one pod, and use more pods"
-            yield error("M881", (*template.route, *ask.place), message, hint=hint)
+            yield error("M876", (*template.route, *ask.place), message, hint=hint)
 
 
 def _whole_node(pod: HamiPod, context: LintContext) -> bool:

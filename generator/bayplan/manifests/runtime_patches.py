@@ -170,7 +170,7 @@ Lost = list[str]
 
 def refer(plan: Plan, documents: Iterable[Item], target: Target) -> tuple[list[Item], list[Diagnostic]]:
     """The documents with changes in place of the runtimes of gangs that name one, and without fields that older
-    TrainJobs lack. F782: what no change can set; F784: what the runtime must have."""
+    TrainJobs lack. F782: what no change can set; F689: what the runtime must have."""
     jobs = {gang.name: gang for gang in plan.gangs}
     form, kept, found = form_of(target), list[Item](), list[Diagnostic]()
     parts: dict[str, Part] = {}
@@ -275,4 +275,4 @@ def _judged(gang: GangPlan, lost: Lost, target: Target) -> Iterator[Diagnostic]:
     message += " and no `podGroupPolicy`"
     message += "" if form_of(target).pod_metadata else "; its pods have no labels that name the workflow and the gang"
     hint = f"ignore this if it has: kubectl get {named.kind.lower()} {named.runtime} -o yaml"
-    yield info("F784", at, message, hint=hint)
+    yield info("F689", at, message, hint=hint)

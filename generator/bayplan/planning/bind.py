@@ -151,7 +151,7 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
             names = [level.name for level in pool.levels] + ["host"]
             message = f'pool "{pool.name}" has no level "{name}"; its levels: {", ".join(names)}'
             elsewhere = _elsewhere(pool, unit) if any(each.level(name) for each in pools) else ""
-            yield error("W324", route, message, hint=elsewhere or did_you_mean(name, names))
+            yield error("W323", route, message, hint=elsewhere or did_you_mean(name, names))
             return
     if len({tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}) > 1:
         which = ", ".join(f'"{pool.name}"' for pool in pools)
@@ -162,7 +162,7 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
             "put the pods of each pool into a group of their own, and this placement on each group; "
             "or give the pools the same levels with the same labels"
         )
-        yield error("P505", route, message, hint=hint)
+        yield error("P502", route, message, hint=hint)
 
 
 def _elsewhere(pool: Pool, unit: Unit) -> str:

@@ -162,7 +162,7 @@ def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -
     if gang.gang.compute_domain == "group" and gang.gang.groups:
         message = f'`computeDomain: group` on gang "{gang.gang.name}" does not say which of its groups to use'
         hint = "set it on the groups, or set `computeDomain: gang` here for one ComputeDomain over all of them"
-        yield error("P520", (*gang.route, "computeDomain"), message, hint=hint)
+        yield error("P507", (*gang.route, "computeDomain"), message, hint=hint)
     inside = frozenset(_inside(gang.root, False, topology))
     outside = (unit for unit in walk(gang.root) if unit.name not in inside)
     unsafe = [unit.route for unit in once(unit for unit in outside if any(p.compute_domain for p in unit.pods))]

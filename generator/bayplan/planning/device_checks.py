@@ -15,7 +15,7 @@ from bayplan.planning.declared import declared_values
 
 
 def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
-    """F760 to F766, once for each podSet. Every scheduler places whole cards of a device plugin."""
+    """F760, once for each podSet. Every scheduler places whole cards of a device plugin."""
     reported: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         accelerator = pods.spec.accelerator
@@ -32,7 +32,7 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
                 name, why = switch
                 message = f"Volcano needs a setting for this: {why}"
                 hint = f"set the argument `{name}: true` of the plugin in volcano-scheduler.conf"
-                yield info("F765", (*pods.route, "accelerator"), message, hint=hint)
+                yield info("F689", (*pods.route, "accelerator"), message, hint=hint)
 
 
 def parts(accelerator: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
@@ -67,7 +67,7 @@ def _gap(
     what = f'podSet "{pods.spec.name}" requests devices of {kind.vendor} from {way}'
     if row.verdict == "no":
         message = f"{what}, which {title} does not support: {row.reason}"
-        yield error("F761" if row.part else "F760", at, message, hint=row.hint)
+        yield error("F760", at, message, hint=row.hint)
     elif row.verdict == "partly":
         for each in matrix.catches(scheduler, kind.vendor, way, about):
             message = f"{what}, which {title} supports only in part: {each.reason}"
@@ -75,13 +75,13 @@ def _gap(
 
 
 def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
-    """F763, F764, F766: features that came with a later release than the target's."""
+    """F760, F762, F760: features that came with a later release than the target's."""
     # the name of a resource cannot have a plus (`k8s-device-plugin` 0.13, internal/rm)
     newer_profile = "+" in accelerator.profile and not target.since("nvidiaDevicePlugin", "0.13")
     if newer_profile and allocator(accelerator, kind) == "device-plugin":
         have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or use another profile"
         message = f"{accelerator.profile} needs NVIDIA's device plugin 0.13 or later, and the cluster has {have}"
-        yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
+        yield error("F760", (*pods.route, "accelerator", "profile"), message, hint=hint)
     if allocator(accelerator, kind) != "hami":
         return
     from bayplan.accelerators.hami import ANNOTATED, linked_by_node
@@ -99,7 +99,7 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
         if needed and since and not target.since("hami", since):
             message = f"{what} needs HAMi {since} or later, and the cluster has {target.version('hami')}"
             hint = f'upgrade HAMi, or correct its version in the topology: `versions: {{hami: "{since}"}}`'
-            yield error("F763", route, message, hint=hint)
+            yield error("F760", route, message, hint=hint)
     if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
         message = (
@@ -108,9 +108,9 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
         message = f"{message} {have}"
         hint = "upgrade them, or remove `node` and `links`: HAMi then chooses nodes by their usage"
         if accelerator.node or accelerator.links:
-            yield error("F764", at, message, hint=hint)
+            yield error("F762", at, message, hint=hint)
         else:
-            yield warning("F764", at, f"{message}, so pods may get GPUs with slow links", hint="upgrade them")
+            yield warning("F762", at, f"{message}, so pods may get GPUs with slow links", hint="upgrade them")
 
 
 SWITCHES = {
@@ -126,7 +126,7 @@ MNNVL = "NCCL_MNNVL_ENABLE"
 
 
 def check(plan: Plan) -> Iterator[Diagnostic]:
-    """W524, W533, W541, W542, W548."""
+    """W521, W533, W532, W542, W548."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     for gang in firsts:
         everyone = list(all_pods(gang.root))
@@ -140,12 +140,12 @@ def check(plan: Plan) -> Iterator[Diagnostic]:
         if declared and declared.value == "1" and not pods.compute_domain:
             message = f'{MNNVL}=1 makes NCCL fail without a ComputeDomain, and podSet "{pods.spec.name}" has none'
             hint = "remove it: NCCL uses NVLink between nodes where it exists; or give the pods a ComputeDomain"
-            yield warning("W541", declared.route, message, hint=hint)
+            yield warning("W532", declared.route, message, hint=hint)
         yield from _all_rails(plan, pods)
 
 
 def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
-    """W524: all podSets of a rendezvous are on a fabric, or none is."""
+    """W521: all podSets of a rendezvous are on a fabric, or none is."""
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
         members = once(pods for pods in ranked if pods.ranks and pods.ranks.master == master)
@@ -155,7 +155,7 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
             message = f'podSet "{pods.spec.name}" has no fabric, but others of its rendezvous are on "{name}"'
             notes = (Note(f'podSet "{other.spec.name}" is attached here', (*other.route, "fabric")),)
             hint = f"set `fabric: {name}`, or set `rendezvous: none` on the gang if its pods do not meet"
-            yield error("W524", pods.route, message, hint=hint, notes=notes)
+            yield error("W521", pods.route, message, hint=hint, notes=notes)
 
 
 def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnostic]:

@@ -39,7 +39,7 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
 
 
 def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
-    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template.
+    """F626: groups or gangs that would have a ComputeDomain each, but whose pods come from one template.
 
     `kind`: that of an existing workload.
     """
@@ -57,22 +57,22 @@ def shared_domains(plan: Plan, kind: str = "") -> Iterator[Diagnostic]:
     if requesting:
         at = (*requesting[0].route, "computeDomain")
         hint = "set `computeDomain: gang`, or use a pod template for each group"
-        yield error("F744", at, f"{message} ComputeDomain", hint=hint)
+        yield error("F626", at, f"{message} ComputeDomain", hint=hint)
     else:
         way_out = "remove `autoscale` and `surge`" if serves(gang.gang) else "use one pod template for each"
         hint = f"{way_out} to get one each; NVLink works inside each either way"
-        yield warning("F744", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
+        yield warning("F626", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
 
 
 def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
-    """F744 of a workload with a ComputeDomain of its own, which bayplan keeps."""
+    """F626 of a workload with a ComputeDomain of its own, which bayplan keeps."""
     for number, group in enumerate(gang.groups):
         if group.compute_domain == "group":
             message = (
                 f'the pods of "{gang.name}" already claim from a ComputeDomain of the workload, and can have only one'
             )
             hint = "remove that claim from the pod templates, or remove `computeDomain`"
-            yield error("F744", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
+            yield error("F626", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
 def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:
@@ -92,7 +92,7 @@ def _has_several_domains(gang: GangPlan) -> bool:
 
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
-    """One workload of that kind with all gangs of the plan. P523: groups of one template with different sizes."""
+    """One workload of that kind with all gangs of the plan. W608: groups of one template with different sizes."""
     gangs = tuple(fold(gang, templates.kind in OF_GROVE) for gang in plan.gangs)
     wrong = tuple(_uneven(gangs[0], templates))
     waits = any(slot.late and (slot.late.after or slot.late.first) for slot in templates.slots)
@@ -106,7 +106,7 @@ def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic
         if len(same) > 1:
             sizes = " and ".join(str(pods.replicas) for pods in same)
             message = f'the {slot.total} pods of "{slot.name}" share a pod template, so groups cannot have {sizes} pods'
-            yield error("P523", same[-1].route, message, hint="choose a size that divides the number of pods")
+            yield error("W608", same[-1].route, message, hint="choose a size that divides the number of pods")
 
 
 def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
@@ -213,7 +213,7 @@ def _from_few_templates(gang: Gang) -> bool:
 
 
 def own_shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 of the gangs that `with_own_domains` changes."""
+    """F626 of the gangs that `with_own_domains` changes."""
     varying = list(_services(plan))
     done = {gang.name for part in varying for gang in part.gangs}
     firsts = [gang for gang in plan.gangs if gang.copy == 0 and gang.name not in done]
@@ -226,7 +226,7 @@ def own_shared_domains(plan: Plan) -> Iterator[Diagnostic]:
 
 
 def _shared_groups(gang: GangPlan) -> Iterator[Diagnostic]:
-    """F744 of the scaling groups of a PodCliqueSet: each clique has its own pod template."""
+    """F626 of the scaling groups of a PodCliqueSet: each clique has its own pod template."""
     for units in gang.root.groups:
         claimed = {pods.compute_domain for member in units.members for pods in all_pods(member)} - {""}
         if len(claimed) > 1:
@@ -234,10 +234,10 @@ def _shared_groups(gang: GangPlan) -> Iterator[Diagnostic]:
             message += " templates and can claim from only one"
             if any(_requests_own_domain(member, gang) for member in units.members):
                 hint = "set `computeDomain: gang`, or make each instance a group"
-                yield error("F744", (*units.route, "computeDomain"), message, hint=hint)
+                yield error("F626", (*units.route, "computeDomain"), message, hint=hint)
             else:
                 hint = "make each instance a group to get one each; NVLink works inside each either way"
-                yield warning("F744", units.route, f"{message}, so bayplan creates one for all", hint=hint)
+                yield warning("F626", units.route, f"{message}, so bayplan creates one for all", hint=hint)
 
 
 def own_marks(plan: Plan, workload: Workload, lowered: Lowered) -> dict[tuple[str, str], Marks]:

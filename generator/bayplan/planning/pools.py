@@ -145,7 +145,7 @@ def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
         return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
     quoted = ", ".join(f'"{name}"' for name in able)
     message = f'podSet "{pod_set.spec.name}" matches several pools, {quoted}, which all have {what}'
-    return error("P503", pod_set.route, message, hint=NAME_ONE)
+    return error("P502", pod_set.route, message, hint=NAME_ONE)
 
 
 def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:

@@ -33,9 +33,9 @@ def select_backend(
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
         return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is set", hint=hint),))
     if message := plugins.without(name):
-        return Outcome(None, (error("A903", route, message, hint=plugins.WAY),))
+        return Outcome(None, (error("A901", route, message, hint=plugins.WAY),))
     hint = did_you_mean(name, list(table)) or f"schedulers: {names}"
-    return Outcome(None, (error("A903", route, f'bayplan does not know the scheduler "{name}"', hint=hint),))
+    return Outcome(None, (error("A901", route, f'bayplan does not know the scheduler "{name}"', hint=hint),))
 
 
 def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
@@ -79,7 +79,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
         yield error("A904", route, f'"{shown}" is not a version of {component}', hint=f"write it like {versions[-1]}")
     elif order(component, version) < order(component, versions[0]):
         message = f"{what} is older than {versions[0]}, the oldest that bayplan knows"
-        yield error("A906", route, message, hint=f"upgrade to {versions[0]} or later")
+        yield error("A904", route, message, hint=f"upgrade to {versions[0]} or later")
     elif _beyond(component, version):
         newest = versions[-1]
         message = f"{what} is newer than {newest}, the newest that bayplan knows; bayplan uses the rules of {newest}"
@@ -237,7 +237,7 @@ def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
 
 
 def nothing_to_export(scheduler: str) -> Diagnostic:
-    """A935: why an export writes nothing."""
+    """T581: why an export writes nothing."""
     message = f"{scheduler} needs no cluster-scoped objects, so there is nothing to write"
     hint = "check that the nodes have the labels of the levels; docs/reference/schedulers lists its other needs"
-    return warning("A935", ("argument", "--to"), message, hint=hint)
+    return warning("T581", ("argument", "--to"), message, hint=hint)

@@ -109,13 +109,13 @@ def _place(pods: Pods) -> Route:
 
 
 def _masters(pods: Pods) -> Iterator[Diagnostic]:
-    """W590: a master address that makes each pod its own rank 0."""
+    """W587: a master address that makes each pod its own rank 0."""
     several = pods.ranks is not None and pods.ranks.nodes > 1 and (pods.total > 1 or pods.ranks.first > 0)
     for name in MASTERS:
         if several and pods.spec.env.get(name) in ITSELF:
             message = f"{name} is {pods.spec.env[name]}, so each pod looks for rank 0 in itself"
             hint = "remove it: bayplan sets it to rank 0; or set `rendezvous: none` if each pod works separately"
-            yield warning("W590", (*pods.route, "env", name), message, hint=hint)
+            yield warning("W587", (*pods.route, "env", name), message, hint=hint)
 
 
 def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
@@ -143,15 +143,15 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
         message = "`cleanup: adopt` runs a Job in the cluster, but the topology has no image for it"
         hint = "set `images: {kubectl: IMAGE}` in the topology, to an image with `kubectl` and `sh`"
-        yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
+        yield error("W310", ("workflow", "spec", "cleanup"), message, hint=hint)
 
 
 def _controllers(workload: Workload) -> Iterator[Diagnostic]:
-    """W387: variables that Trainer's webhook refuses (Trainer 2.3, plugins/torch). W389: a runtime of other kinds."""
+    """W313: variables that Trainer's webhook refuses (Trainer 2.3, plugins/torch). W360: a runtime of other kinds."""
     gang = workload.gangs[0]
     if gang.gang.trainer and workload.kind != TRAINJOB:
         message = f'gang "{gang.gang.name}" has `trainer`, but is not a TrainJob'
-        yield error("W389", (*gang.route, "trainer"), message, hint="use `workload: trainjob`, or remove `trainer`")
+        yield error("W360", (*gang.route, "trainer"), message, hint="use `workload: trainjob`, or remove `trainer`")
     if workload.kind == TRAINJOB:
         from bayplan.kube.kinds.trainjob import RESERVED  # few workflows need it
 
@@ -159,7 +159,7 @@ def _controllers(workload: Workload) -> Iterator[Diagnostic]:
             for name in sorted(user_names(pods.spec).intersection(RESERVED)):
                 route = (*pods.route, "env", name) if name in pods.spec.env else (*pods.route, "template")
                 message = f'podSet "{pods.spec.name}" sets {name}, which Trainer sets itself'
-                yield error("W387", route, message, hint=f"remove `{name}`, or use `workload: jobset`")
+                yield error("W313", route, message, hint=f"remove `{name}`, or use `workload: jobset`")
 
 
 def _clients(workload: Workload) -> Iterator[Diagnostic]:
@@ -179,7 +179,7 @@ def _clients(workload: Workload) -> Iterator[Diagnostic]:
 
 
 def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """P572: one ComputeDomain for a number of copies that varies (NVIDIA DRA driver 25.3, `numNodes`)."""
+    """P517: one ComputeDomain for a number of copies that varies (NVIDIA DRA driver 25.3, `numNodes`)."""
     for gang in plan.gangs:
         if gang.copy == 0 and gang.compute_domains and serves(gang.gang) and varies(gang.gang):
             key = "autoscale" if gang.gang.autoscale else "rollout"
@@ -188,11 +188,11 @@ def _varying_domains(plan: Plan) -> Iterator[Diagnostic]:
                 " a fixed number of nodes, but its number of copies varies"
             )
             hint = f"remove `{key}`, so that each copy has a ComputeDomain of its own, or target draDriver 25.8"
-            yield error("P572", (*gang.route, key), message, hint=hint)
+            yield error("P517", (*gang.route, key), message, hint=hint)
 
 
 def _hosts_in_files(workload: Workload) -> Iterator[Diagnostic]:
-    """W365: a file is the same for all copies, and only variables have the number of the copy."""
+    """W394: a file is the same for all copies, and only variables have the number of the copy."""
     gang = workload.gangs[0]
     if workload.kind not in SERVING or not (len(workload.gangs) > 1 or varies(gang.gang)):
         return
@@ -202,11 +202,11 @@ def _hosts_in_files(workload: Workload) -> Iterator[Diagnostic]:
             if text:
                 message = f'file "{path}" has "{text}", which is another pod in each copy of gang "{gang.gang.name}"'
                 hint = "write it into `env` or `command`, which each copy reads by itself"
-                yield error("W365", (*pods.route, "files", path), message, hint=hint)
+                yield error("W394", (*pods.route, "files", path), message, hint=hint)
 
 
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
-    """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F686: its needs."""
+    """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F689: its needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     operated = {gang.name for each in shape.workloads if each.kind == MPIJOB for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
@@ -236,14 +236,14 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
             elif pods.ranks.nodes > 1 and gang.name in operated:
                 message = f"{named} needs an image with MPI, sshd, ssh and ssh-keygen; mpi-operator makes the key"
-                yield info("F686", route, message)
+                yield info("F689", route, message)
             elif pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
                 hint = f"create it: ssh-keygen -q -t ed25519 -N '' -f mpi-key && kubectl create secret generic {secret}"
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
                 hint += " && rm mpi-key mpi-key.pub"
-                yield info("F686", route, message, hint=hint)
+                yield info("F689", route, message, hint=hint)
 
 
 HOSTFILE = "/etc/mpi/hostfile"
@@ -328,7 +328,7 @@ def _other_stores(plan: Plan) -> Iterator[Diagnostic]:
 
 
 def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
-    """P525: data without a mover or a store. P526: the Secrets of the movers."""
+    """P525: data without a mover or a store. P525: the Secrets of the movers."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     secrets: dict[str, Route] = {}
     for gang in (each for each in plan.gangs if each.copy == 0 and each.name not in outside):
@@ -353,7 +353,7 @@ def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
     for secret, route in secrets.items():
         message = f'data movers get their settings from the Secret "{secret}" in namespace "{plan.namespace}"'
         hint = f"create it: kubectl create secret generic {secret} -n {plan.namespace} --from-env-file=FILE"
-        yield info("P526", route, message, hint=hint)
+        yield info("P525", route, message, hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
@@ -499,7 +499,7 @@ SHARES = "request shares of one size, one device per pod, and set the `memory` o
 
 
 def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
-    """P524, for each podSet whose template selects no node of its pool.
+    """P502, for each podSet whose template selects no node of its pool.
 
     Pods with devices may select them by a label that the topology lacks. Pods without devices do not belong among the
     accelerators if they select nodes by such a label. `existing`: whether others wrote the workload.
@@ -520,7 +520,7 @@ def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
         fitting = [each.name for each in plan.topology.pools if _all_selected(pods, each)]
         hint = f"set its `pool` to {listing(fitting)}" if fitting else POOL
         hint += f" in a policy, {LEAVE_OUT}" if existing else ", or remove the selection"
-        yield error("P524", (*pods.route, "template", "spec", *chosen.by.field), message, hint=hint)
+        yield error("P502", (*pods.route, "template", "spec", *chosen.by.field), message, hint=hint)
 
 
 def _selection(pods: Pods, topology: ClusterTopology) -> Selection | None:

@@ -58,7 +58,7 @@ def _findings(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Di
         strange = [*islice(_strange_keys(data, (subject,)), MOST + 1)]
         yield from strange or _explained(schema, data, subject)
     except RecursionError:
-        yield error("R115", (subject,), "the document has too many nested mappings and lists", hint="flatten it")
+        yield error("R103", (subject,), "the document has too many nested mappings and lists", hint="flatten it")
 
 
 def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
@@ -300,7 +300,7 @@ def _enum(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     words = [value for value in each.wanted if isinstance(value, str)]
     wanted = listing(words) if words else " or ".join(map(str, each.wanted))
     hint = did_you_mean(each.instance, words) if isinstance(each.instance, str) else ""
-    yield error("S203", route, f"found {describe(each.instance)}, expected {wanted}", hint=hint)
+    yield error("S206", route, f"found {describe(each.instance)}, expected {wanted}", hint=hint)
 
 
 def _missing(each: Refusal, route: Route) -> Iterator[Diagnostic]:

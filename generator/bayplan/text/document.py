@@ -68,7 +68,7 @@ class Document(NamedTuple):
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:
     """The documents of a file, without empty ones. `own`: it has one of bayplan's own formats.
 
-    Errors R103 to R119 with routes `(subject, AT, line, column)`. With errors, there is no value.
+    Errors R103 to R116 with routes `(subject, AT, line, column)`. With errors, there is no value.
     """
     try:
         text = decode(raw)

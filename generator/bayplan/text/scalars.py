@@ -130,7 +130,7 @@ def foreign_value(text: str) -> Any:
     value = kubectl(text)
     if isinstance(value, float) and value - value != 0:
         return InvalidScalar(
-            "R114", f"JSON cannot represent the number {text}", f'write "{text}" in quotes if it is a string'
+            "R111", f"JSON cannot represent the number {text}", f'write "{text}" in quotes if it is a string'
         )
     return value
 
@@ -246,7 +246,7 @@ def pyyaml_tagged(tag: str, text: str) -> Any:
     construct = None if tag in _COLLECTION_TAGS else SafeConstructor.yaml_constructors.get(tag)
     if construct is None:
         shown = tag.replace(_CORE_TAG, "!!")
-        return InvalidScalar("R113", f'bayplan does not support the tag "{shorten(shown)}"', "remove the tag")
+        return InvalidScalar("R111", f'bayplan does not support the tag "{shorten(shown)}"', "remove the tag")
     if name == "int" and len(text) > _MOST_DIGITS and ":" in text:  # sixties of that length take minutes
         return _too_large(text)
     try:
@@ -255,11 +255,11 @@ def pyyaml_tagged(tag: str, text: str) -> Any:
     except (ValueError, KeyError, AttributeError, OverflowError, YAMLError):
         what = {"timestamp": "a date", "int": "a number", "float": "a number"}.get(name, f"of type {name}")
         hint = "put it in quotes if it is a string"
-        return InvalidScalar("R114", f'PyYAML reads "{shorten(text)}" as {what}, but it is invalid', hint)
+        return InvalidScalar("R111", f'PyYAML reads "{shorten(text)}" as {what}, but it is invalid', hint)
 
 
 def _too_large(text: str) -> InvalidScalar:
-    return InvalidScalar("R114", f"the number {shorten(text)} is too large", "put it in quotes if it is a string")
+    return InvalidScalar("R111", f"the number {shorten(text)} is too large", "put it in quotes if it is a string")
 
 
 def _pyyaml_tag(text: str) -> str:

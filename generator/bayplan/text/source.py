@@ -272,7 +272,7 @@ def check_surrogates(errors: Errors) -> None:
     match = re.search("[\ud800-\udfff]", errors.text)
     if match:
         message = f"U+{ord(match[0]):04X} is half of a surrogate pair, not a character"
-        errors.stop("R105", Mark(match.start()), message, "write both halves of the pair, or the character itself")
+        errors.stop("R104", Mark(match.start()), message, "write both halves of the pair, or the character itself")
 
 
 def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
@@ -286,8 +286,8 @@ def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
     mark, name = Mark(character.start()), f"U+{ord(character[0]):04X}"
     if character[0] == "\0":
         hint = "it is a binary file, or UTF-16 without a byte order mark: save it as UTF-8"
-        errors.stop("R105", mark, "the file has a NUL byte", hint)
+        errors.stop("R104", mark, "the file has a NUL byte", hint)
     if re.match(_INVISIBLE, character[0]):
         message = f"{name} is invisible, and YAML readers disagree on its meaning"
-        errors.stop("R105", mark, message, f'remove it, or write "\\u{ord(character[0]):04x}" in double quotes')
-    errors.stop("R105", mark, f"YAML does not allow the control character {name}", "remove it")
+        errors.stop("R104", mark, message, f'remove it, or write "\\u{ord(character[0]):04x}" in double quotes')
+    errors.stop("R104", mark, f"YAML does not allow the control character {name}", "remove it")

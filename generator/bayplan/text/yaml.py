@@ -175,7 +175,7 @@ def _json_token(token: str) -> Any:
     number = float(token)
     if number - number != 0:
         return InvalidScalar(
-            "R114", f"JSON cannot represent the number {shorten(token)}", "put it in quotes if it is a string"
+            "R111", f"JSON cannot represent the number {shorten(token)}", "put it in quotes if it is a string"
         )
     return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
 
@@ -374,29 +374,29 @@ class _Builder:
             if type(value) in _TYPES[name]:
                 return value
             message = f'"{shorten(event.value)}" has the tag !!{name}, but is not of this type'
-            self.errors.add("R113", event.start_mark, message, "remove the tag")
+            self.errors.add("R111", event.start_mark, message, "remove the tag")
         else:
             self.unknown_tag(event)
         return event.value
 
     def unknown_tag(self, event: Any) -> None:
-        """R113: a tag without a JSON type."""
+        """R111: a tag without a JSON type."""
         name = event.tag.replace(_CORE, "!!")
         self.errors.add(
-            "R113", event.start_mark, f'bayplan does not support the tag "{shorten(name)}"', "remove the tag"
+            "R111", event.start_mark, f'bayplan does not support the tag "{shorten(name)}"', "remove the tag"
         )
 
     def check_text(self, event: Any) -> None:
-        """R105: half of a surrogate pair is not a character, and UTF-8 cannot encode it."""
+        """R104: half of a surrogate pair is not a character, and UTF-8 cannot encode it."""
         if any("\ud800" <= c <= "\udfff" for c in event.value):
             hint = "write both halves of the pair, or the character itself"
-            self.errors.add("R105", event.start_mark, "half of a surrogate pair is not a character", hint)
+            self.errors.add("R104", event.start_mark, "half of a surrogate pair is not a character", hint)
 
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
         """Checks that a collection may begin here."""
         if depth >= limits().depth:
             message = f"there are more than {limits().depth} nested mappings and lists"
-            self.errors.stop("R115", event.start_mark, message, RAISE.format(key="depth"))
+            self.errors.stop("R103", event.start_mark, message, RAISE.format(key="depth"))
         if as_key:
             index = event.start_mark.index
             braces = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
@@ -421,14 +421,14 @@ class _Builder:
         self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
             limit = f"the aliases expand to more than {MOST_EXPANDED:,} values"
-            self.errors.stop("R115", event.start_mark, limit, "use fewer aliases")
+            self.errors.stop("R103", event.start_mark, limit, "use fewer aliases")
         return anchored
 
     def merge(self, node: dict[str, Any], value: Any, marks: dict[Any, Any], event: Any) -> None:
         """`<<`. In kubectl, a merge wins over a key before it; in bayplan's own formats, that is an error."""
         parts = value if isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
-            self.errors.add("R119", event.start_mark, "<< takes a mapping or a list of mappings", "use <<: *anchor")
+            self.errors.add("R116", event.start_mark, "<< takes a mapping or a list of mappings", "use <<: *anchor")
             return
         merged = {key: item for part in reversed(parts) for key, item in part.items()}
         if self.rules.tagged:
@@ -441,14 +441,14 @@ class _Builder:
         clash = next((key for key in merged if key in marks), None)
         if clash is not None and self.rules.own:
             message = f'<< comes after key "{shorten(clash)}" and also sets it: readers disagree on which of them wins'
-            self.errors.add("R119", event.start_mark, message, "write << as the first key")
+            self.errors.add("R116", event.start_mark, message, "write << as the first key")
         node.update(merged)
 
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document, which may be nested too deep because of its aliases."""
         if self.expanded and scalars.nests_deeper(value, limits().depth):
             message = f"with its aliases, the document has more than {limits().depth} nested mappings and lists"
-            self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
+            self.errors.stop("R103", start.start_mark, message, "use fewer aliases")
         return value
 
 

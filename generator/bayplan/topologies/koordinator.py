@@ -138,7 +138,7 @@ def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnosti
             yield error("T461", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
         elif len(each.labels) > 1:
             message = f'layer "{each.name}" has {len(each.labels)} labels; bayplan uses "{each.labels[0]}"'
-            yield warning("T467", at, message, hint="if nodes have another label, give them a pool with its own levels")
+            yield warning("T555", at, message, hint="if nodes have another label, give them a pool with its own levels")
 
 
 def read_layers(data: Mapping[str, Any]) -> Iterator[Layer]:

@@ -247,7 +247,7 @@ def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
     if not topologies:
         route = next((each.route for one in (flavors, cluster_queues, queues) for each in one), ("source:0:0",))
         hint = "also include the Topology: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
-        return Outcome(None, (error("T460", route, "the file has Kueue's objects without a Topology", hint=hint),))
+        return Outcome(None, (error("T461", route, "the file has Kueue's objects without a Topology", hint=hint),))
     faults = [
         *(d for each in topologies for d in _faults(each)),
         *(d for each in flavors for d in _flavor_faults(each)),
@@ -313,7 +313,7 @@ def _pools(
         elif wanted:
             message = f'ResourceFlavor "{name(flavor)}" names the unknown Topology "{wanted}"'
             route = (*flavor.route, "spec", "topologyName")
-            faults.append(error("T460", route, message, hint=suggest(wanted, by_name)))
+            faults.append(error("T461", route, message, hint=suggest(wanted, by_name)))
     for each in topologies:
         if name(each) not in used:
             pool = label_pool(dns_label(name(each)) or "pool", _labels(each), names)

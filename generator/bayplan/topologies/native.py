@@ -132,7 +132,7 @@ def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...
 
 
 def _names(rules: list[Any], nodes: list[str]) -> Iterator[Diagnostic]:
-    """T554: rules for names in Slurm that Python cannot read, or that could take forever."""
+    """T537: rules for names in Slurm that Python cannot read, or that could take forever."""
     import re
     import warnings
 
@@ -147,19 +147,19 @@ def _names(rules: list[Any], nodes: list[str]) -> Iterator[Diagnostic]:
                 pattern = re.compile(rule["from"])
         except (re.error, OverflowError, RecursionError) as reason:
             hint = 'write a regular expression of Python, such as "gb-(.+)"'
-            yield error("T554", (*at, "from"), f"cannot read the pattern: {reason}", hint=hint)
+            yield error("T537", (*at, "from"), f"cannot read the pattern: {reason}", hint=hint)
             continue
         try:
             pattern.sub(rule["to"], "")
         except (re.error, IndexError) as reason:
             hint = "refer to groups of the pattern by their numbers, such as \\1"
-            yield error("T554", (*at, "to"), f"cannot read the name: {reason}", hint=hint)
+            yield error("T537", (*at, "to"), f"cannot read the name: {reason}", hint=hint)
         needed = steps(rule["from"], longest, whole=True)
         total += needed * len(nodes)
         if needed > MOST_STEPS or total > MOST_OF_ALL_NAMES:
             message = f"Python could need very long to match the pattern with {len(nodes)} names of nodes"
             hint = "remove repeats of groups, and end each repeat with a character that it does not match: ([^-]+)-"
-            yield error("T554", (*at, "from"), message, hint=hint)
+            yield error("T537", (*at, "from"), message, hint=hint)
 
 
 MOST_OF_ALL_NAMES = 2_000_000_000
@@ -171,7 +171,7 @@ def _node(data: Any, route: Route, issues: list[Diagnostic]) -> NodeShape:
     more = {key: ((*route, "resources", key), value) for key, value in data.get("resources", {}).items()}
     for key in [key for key in more if key in OWN_KEYS]:
         message = f'"{key}" is not a key of "resources"'
-        issues.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
+        issues.append(error("T412", more[key][0], message, hint=f'write "{key}" directly under "node"'))
     amounts = {"pods": ((*route, "pods"), PODS), **more, **own}
     resources = {key: _amount(value, place, issues) for key, (place, value) in sorted(amounts.items())}
     return decode(NodeShape, data, resources=resources)
@@ -181,10 +181,10 @@ def _amount(value: Any, route: Route, issues: list[Diagnostic]) -> int:
     try:
         amount = quantity.parse(value if isinstance(value, str) else str(int(value)))
     except ValueError as reason:
-        issues.append(error("T426", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
+        issues.append(error("T412", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
         return 0
     if amount < 0:
-        issues.append(error("T426", route, f'"{value}" is negative', hint="write the amount that pods can use"))
+        issues.append(error("T412", route, f'"{value}" is negative', hint="write the amount that pods can use"))
     return amount
 
 

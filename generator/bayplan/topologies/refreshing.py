@@ -29,7 +29,7 @@ MOST = 50
 def report(
     old: ClusterTopology, new: ClusterTopology, compared: Comparison, known: frozenset[int]
 ) -> tuple[Diagnostic, ...]:
-    """T445, T570, T571, T575, T576. `known`: the pools of the file that sources know, by number."""
+    """T439, T571, T444, T576. `known`: the pools of the file that sources know, by number."""
     issues: list[Diagnostic] = []
     pools = {new.pools[pair.after].name: pair.before for pair in compared.pairs if pair.before in known}
     for name, index in pools.items():
@@ -55,7 +55,7 @@ def _in(place: Place | None, pool: str) -> bool:
 
 
 def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Iterator[Diagnostic]:
-    """T570."""
+    """T571."""
     rows = _first_rows(pool)
     for level in dict.fromkeys(each.level for each in renamed):
         table = [each for each in renamed if each.level == level]
@@ -63,7 +63,7 @@ def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Ite
             (f'"{"/".join(each.before)}" is now "{"/".join(each.after)}"', rows.get(each.before)) for each in table
         ]
         message = f'renamed {count(len(table), "domain")} of level "{level}" in pool "{pool.name}"'
-        yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
+        yield warning("T571", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
 
 
 def _first_rows(pool: Pool) -> dict[Path, int]:
@@ -130,11 +130,11 @@ def _place_name(place: Place | None) -> str:
 
 
 def _report_unknown(old: ClusterTopology, known: frozenset[int]) -> Iterator[Diagnostic]:
-    """T445."""
+    """T439."""
     for index, pool in enumerate(old.pools):
         if index not in known:
             message = f'kept pool "{pool.name}", although no source knows any of its nodes'
-            yield warning("T445", (*POOLS, index, "name"), message, hint="remove it by hand if its nodes are gone")
+            yield warning("T439", (*POOLS, index, "name"), message, hint="remove it by hand if its nodes are gone")
 
 
 def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagnostic]:
@@ -147,17 +147,17 @@ def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagno
 
 
 def _report_shape(pool: Pool, actual: NodeShape, route: Route) -> Iterator[Diagnostic]:
-    """T575: the file promises more than nodes have. A smaller amount is the user's decision."""
+    """T444: the file promises more than nodes have. A smaller amount is the user's decision."""
     own = pool.node
     if own.described and actual.accelerators and own.accelerators != actual.accelerators:
         message = f'pool "{pool.name}" has {own.accelerators} GPUs per node, but {actual.accelerators} in the sources'
-        yield warning("T575", (*route, "count"), message, hint=KEPT)
+        yield warning("T444", (*route, "count"), message, hint=KEPT)
     for name, amount in own.resources.items():
         there = actual.resources.get(name)
         if there is not None and there < amount:
             have = f"{quantity.show(amount)} of {name} per node, but {quantity.show(there)} in the sources"
             place = (*route, name) if name in ("cpu", "memory", "pods") else (*route, "resources", name)
-            yield warning("T575", place, f'pool "{pool.name}" has {have}', hint=KEPT)
+            yield warning("T444", place, f'pool "{pool.name}" has {have}', hint=KEPT)
 
 
 KEPT = "correct the file if it is wrong: --update never changes what nodes offer"
@@ -349,7 +349,7 @@ STATES = ("cordoned", "notReady", "unhealthy")
 def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str] = STATES) -> Outcome[tuple[Edit, ...]]:
     """The edits that bring the file up to date. `states`: the states that the sources know.
 
-    T440 if new nodes have no place; T570 to T576 report the changes. Routes are routes of the file.
+    T440 if new nodes have no place; T571 to T576 report the changes. Routes are routes of the file.
     """
     compared = compare(old, new)
     issues: list[Diagnostic] = []

@@ -21,12 +21,12 @@ Path = tuple[str, ...]
 
 
 def _refused(option: str, why: str, hint: str) -> Outcome[ClusterTopology]:
-    """A989: an option that does not suit the topology."""
-    return Outcome(None, (error("A989", ("argument", option), why, hint=hint),))
+    """A920: an option that does not suit the topology."""
+    return Outcome(None, (error("A920", ("argument", option), why, hint=hint),))
 
 
 def without(topology: ClusterTopology, word: str) -> Outcome[ClusterTopology]:
-    """The topology in which nodes are unusable: `NODE`, a hostlist of nodes, or `LEVEL=DOMAIN`. A989: unknown."""
+    """The topology in which nodes are unusable: `NODE`, a hostlist of nodes, or `LEVEL=DOMAIN`. A920: unknown."""
     level, equals, names = word.partition("=")
     try:
         listed = expand(names if equals else word)
@@ -69,7 +69,7 @@ _MORE = re.compile(r"(?P<pool>[^+]+)\+ *(?P<number>[0-9]{1,9}) +(?P<level>[^ ]+)
 
 
 def with_more(topology: ClusterTopology, word: str) -> Outcome[ClusterTopology]:
-    """The topology with more domains: `POOL+4 racks`. A989: the pool or the level is unknown.
+    """The topology with more domains: `POOL+4 racks`. A920: the pool or the level is unknown.
 
     Each is like the domain of that level with the most nodes, and all its nodes are usable. The domain around it is the
     first that has fewer of them than the fullest one, or the only one. If several have as many, bayplan adds one more.

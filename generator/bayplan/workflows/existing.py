@@ -54,7 +54,7 @@ class GroupPart(NamedTuple):
 
 
 def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Selected]:
-    """The workflow. A942: a group without podSets, or two groups with the same name."""
+    """The workflow. A940: a group without podSets, or two groups with the same name."""
     if templates.kind in OF_GROVE:
         return _build_cliques(templates, request)
     if (asked := request.fields.get("replicas")) and asked.value == "apart":
@@ -62,7 +62,7 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Se
             message = (
                 f"only the pods of a Deployment without groups can be apart, and not those of {title(templates.placed)}"
             )
-            return Outcome(None, (error("A942", asked.route, message, hint="remove `replicas`"),))
+            return Outcome(None, (error("A940", asked.route, message, hint="remove `replicas`"),))
         slot = templates.slots[0]
         templates = templates._replace(slots=(slot._replace(replicas=1, late=None),), gangs=slot.total)
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
@@ -154,7 +154,7 @@ def _unused_groups(
             own = each.fields["name"].value
             message = f'no podSet of {title(templates.placed)} belongs to group "{own}"; its podSets are {names}'
             hint = "correct `podSets`: a podSet belongs to the first group that matches its name"
-            yield error("A942", (*each.route, "podSets"), message, hint=hint)
+            yield error("A940", (*each.route, "podSets"), message, hint=hint)
 
 
 def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) -> Iterator[Diagnostic]:
@@ -163,7 +163,7 @@ def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) 
         if part.group.name in seen and part.request:
             message = f'{title(templates.placed)} would have two groups with the name "{part.group.name}"'
             hint = "rename the group; a podSet outside all groups is a group with the podSet's name"
-            yield error("A942", part.request.fields["name"].route, message, hint=hint)
+            yield error("A940", part.request.fields["name"].route, message, hint=hint)
         seen.add(part.group.name)
 
 
@@ -274,12 +274,12 @@ def _selected(
 
 
 def _made(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W510: a second PodGroup."""
+    """A950: a second PodGroup."""
     if templates.made:
         message = f"{title(templates.object)} creates its own PodGroup for {title(templates.placed)}, "
         message += "and a pod belongs to only one gang"
         hint = "remove `podGroupPolicy`, or remove the placement"
-        yield error("W510", (*templates.object.route, *GROUPED), message, hint=hint)
+        yield error("A950", (*templates.object.route, *GROUPED), message, hint=hint)
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
@@ -318,7 +318,7 @@ def _build_cliques(templates: WorkloadTemplates, request: PlacementRequest) -> O
     """The workflow. Its first gang has the replicas of scaling groups up to `minAvailable`; each further replica is a
     gang of its own.
 
-    A942: a group without podSets. W518: a group that is neither a scaling group nor a clique.
+    A940: a group without podSets. W518: a group that is neither a scaling group nor a clique.
     """
     units = list(_clique_units(templates, request))
     wrong = (*_misfits(templates, request, units), *_unused_cliques(templates, request))

@@ -49,16 +49,16 @@ def files(data: Any) -> Iterator[tuple[str, Route]]:
 
 
 def rows(gang: Mapping[str, Any], route: Route, beside: Mapping[str, Document]) -> Outcome[Rows]:
-    """The variables of each copy of a gang with a matrix. S212, S213, W353 to W359."""
+    """The variables of each copy of a gang with a matrix. W355, W353 to W359."""
     matrix, at = gang["matrix"], (*route, "matrix")
     if "replicas" in gang:
         message, hint = "the gang has both `matrix` and `replicas`", "remove `replicas`: the matrix makes the copies"
-        return Outcome(None, (error("S212", (*route, "replicas"), message, hint=hint),))
+        return Outcome(None, (error("W355", (*route, "replicas"), message, hint=hint),))
     form = next((name for name in (FILE, ROWS) if name in matrix), "")
     if form and len(matrix) > 1:
         other = next(name for name in matrix if name != form)
         hint = f"write all variables into `{form}`, or remove it; no variable can have the name `{form}`"
-        return Outcome(None, (error("S213", (*at, other, KEY), f"the matrix has `{form}` and {other}", hint=hint),))
+        return Outcome(None, (error("W355", (*at, other, KEY), f"the matrix has `{form}` and {other}", hint=hint),))
     if not form:
         return _product(matrix, at)
     if form == ROWS:
@@ -145,7 +145,7 @@ def named(name: str, route: Route) -> Iterator[Diagnostic]:
 
 def _too_many(copies: int, at: Route) -> Diagnostic:
     message = f"the matrix makes {copies:,} copies; bayplan makes at most {MOST:,}"
-    return error("W358", at, message, hint="divide it into several workflows")
+    return error("W309", at, message, hint="divide it into several workflows")
 
 
 LONGEST = 2**17
@@ -225,10 +225,10 @@ def _table(document: Document, name: str, route: Route) -> Outcome[Rows]:
         return Outcome(None, (error("W359", (name, AT, problem.line, problem.column), problem.message, hint=hint),))
     if len(found) < 2:
         message = f'"{document.name}" has no rows' + (" below the names of its columns" if found else "")
-        return Outcome(None, (error("W356", route, message, hint="write the names first, and a row for each copy"),))
+        return Outcome(None, (error("W355", route, message, hint="write the names first, and a row for each copy"),))
     if len(found) > MOST + 1:
         message = f'"{document.name}" has more than {MOST:,} rows'
-        return Outcome(None, (error("W358", route, message, hint="divide it into several workflows"),))
+        return Outcome(None, (error("W309", route, message, hint="divide it into several workflows"),))
     head, *below = found
     wrong = [*_heads(head, name), *_unequal(head, below, name)]
     wrong += [
@@ -248,12 +248,12 @@ def _at(name: str, cell: Cell) -> Route:
 
 
 def _heads(head: Sequence[Cell], name: str) -> Iterator[Diagnostic]:
-    """W353, W354: the names of columns."""
+    """W353, W355: the names of columns."""
     seen: set[str] = set()
     for cell in head:
         yield from named(cell.text, _at(name, cell))
         if cell.text in seen:
-            yield error("W354", _at(name, cell), f"two columns have the name {cell.text}", hint="rename one of them")
+            yield error("W355", _at(name, cell), f"two columns have the name {cell.text}", hint="rename one of them")
         seen.add(cell.text)
 
 

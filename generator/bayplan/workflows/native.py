@@ -35,7 +35,7 @@ def sniff(data: Any) -> bool:
 
 
 def read(data: Any, context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
-    """The workflow, with `defaults` merged into every podSet. Only names that are missing (S214) and a `matrix` have
+    """The workflow, with `defaults` merged into every podSet. Only names that are missing (W301) and a `matrix` have
     diagnostics: the schema has validated the data."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
@@ -53,12 +53,12 @@ def read(data: Any, context: Context = Context()) -> Outcome[Read[Workflow]]:  #
 
 
 def _nameless(siblings: Sequence[Any], route: Route, kind: str) -> Iterator[Diagnostic]:
-    """S214. Only a gang or podSet without siblings needs no name; the schema requires those of groups."""
+    """W301. Only a gang or podSet without siblings needs no name; the schema requires those of groups."""
     for number, each in enumerate(siblings):
         here = (*route, number)
         if "name" not in each and len(siblings) > 1:
             message = f"one of {len(siblings)} {kind} has no `name`, by which messages and objects tell them apart"
-            yield error("S214", here, message, hint="set `name` on each of them")
+            yield error("W301", here, message, hint="set `name` on each of them")
         yield from _nameless(each.get("groups", ()), (*here, "groups"), "groups")
         yield from _nameless(each.get("podSets", ()), (*here, "podSets"), "podSets")
 

@@ -181,7 +181,7 @@ LEAVE_OUT = "leave-out"
 def without_left_out(
     templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
 ) -> Outcome[WorkloadTemplates]:
-    """The workload without the podSets that it leaves out of its gang. A942: a name without a podSet, or none left."""
+    """The workload without the podSets that it leaves out of its gang. A940: a name without a podSet, or none left."""
     of_rule = policy.rules[rule].gang.leave_out if policy and rule is not None else ()
     asked = annotations.get(LEAVE_OUT) or RequestedValue(of_rule, (*RULES, rule or 0, "gang", "leaveOut"))
     names = [slot.name for slot in templates.slots]
@@ -220,7 +220,7 @@ class PlacementRequest(NamedTuple):
 def placement_request(
     templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
 ) -> Outcome[PlacementRequest]:
-    """Annotations override the rule, key by key. A942: the groups are not clear."""
+    """Annotations override the rule, key by key. A940: the groups are not clear."""
     by_rule = PlacementRequest()
     if policy is not None and rule is not None:
         row, route = policy.rules[rule], (*RULES, rule)
@@ -289,7 +289,7 @@ def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
 
 
 def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()) -> Outcome[Any]:
-    return Outcome(None, (error("A942", route, message, hint=hint, notes=notes),))
+    return Outcome(None, (error("A940", route, message, hint=hint, notes=notes),))
 
 
 # Matching the rules of a policy with workloads.

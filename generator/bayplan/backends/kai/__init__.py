@@ -58,7 +58,7 @@ def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """F690 and F691: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
+    """F690 and F641: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
     found = estimate(plan, target)
     refused = {each.route[:4] for each in found if each.severity == "error"}
     searched = ((gang, order(plan, gang, target)) for gang in plan.gangs if gang.route not in refused)

@@ -133,7 +133,7 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: R
             f"{where} share one {names[finest]} too; KAI then ignores the domains above it"
         )
         hint = "remove the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
-        yield error("F691", _placement_route(unit), message, hint=hint)
+        yield error("F641", _placement_route(unit), message, hint=hint)
         return
     for each in (each for each in outer if _depth(pool, each.preferred) > finest):
         message = (
@@ -141,7 +141,7 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: R
             " has a coarser level"
         )
         hint = "remove the inner placement, or target KAI 0.13 or later"
-        yield info("F691", (*each.route, "placement", "preferred"), message, hint=hint)
+        yield info("F641", (*each.route, "placement", "preferred"), message, hint=hint)
 
 
 def _title(gang: GangPlan, unit: Unit) -> str:

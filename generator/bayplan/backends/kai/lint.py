@@ -54,7 +54,7 @@ from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
 
-# Topologies, constraints on their levels, and queues (M713, M714, M717, M719, M817).
+# Topologies, constraints on their levels, and queues (M713, M714, M717, M719).
 #
 # Constraints are in PodGroups, and in annotations from which KAI's podgrouper makes PodGroups.
 
@@ -275,14 +275,14 @@ def _nested_constraint(
             yield error("M717", own.at(part), message, hint="swap the two levels, or remove one", notes=(note,))
 
 
-# Valid constraints that KAI may never satisfy, or not for all pods (M817): docs/explanation/fit.md
+# Valid constraints that KAI may never satisfy, or not for all pods (M717): docs/explanation/fit.md
 
 SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
 """Kinds whose gangs start with one pod. The podgrouper makes a gang for each pod of a Deployment (KAI#2109)."""
 
 
 def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
-    """M817: valid constraints that KAI may never satisfy."""
+    """M717: valid constraints that KAI may never satisfy."""
     levels = known_levels(context)
     for group in pod_groups(context):
         group_pods = members(group, context)
@@ -300,7 +300,7 @@ def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
 def _shared_finer_level(
     own: Constraint, topologies: Mapping[str, Levels], context: LintContext
 ) -> Iterator[Diagnostic]:
-    """M817 (`lowestCommonDomainID`): if all nodes share the next level too, KAI starts below the required level."""
+    """M717 (`lowestCommonDomainID`): if all nodes share the next level too, KAI starts below the required level."""
     levels = topologies.get(own.topology)
     depth = levels.depth(own.required) if levels else None
     if own.preferred or not levels or depth is None or depth + 1 >= len(levels.labels):
@@ -311,11 +311,11 @@ def _shared_finer_level(
         message = f'KAI finds no domain of "{own.required}", because all nodes share one "{levels.labels[depth + 1]}"'
         newer = context.target.since("kai", "0.13")
         hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
-        yield error("M817", own.at(1), message, hint=hint)
+        yield error("M717", own.at(1), message, hint=hint)
 
 
 def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
-    """M817: KAI places the minimum in the tightest domain. The other pods must fit into the rest of it."""
+    """M717: KAI places the minimum in the tightest domain. The other pods must fit into the rest of it."""
     leaf_groups, named = leaves(group), grouped(subgroup_of, group_pods)
     for node in leaf_groups.values() or [root(group)]:
         own = constraint_of(node)
@@ -324,11 +324,11 @@ def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterat
         if own and own.required and least == 1 and pods > 1:  # more than 1 is an elastic gang, on purpose
             message = f'{node.title(group)} starts with 1 of {pods} pods, but all must be in one "{own.required}"'
             hint = f"set {pods}: KAI selects the tightest domain for 1 pod, where the others may never fit"
-            yield warning("M817", (*node.route, "minMember"), message, hint=hint)
+            yield warning("M717", (*node.route, "minMember"), message, hint=hint)
 
 
 def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
-    """M817: the same if the podgrouper makes the PodGroup. The gang of a Job has one pod without an annotation."""
+    """M717: the same if the podgrouper makes the PodGroup. The gang of a Job has one pod without an annotation."""
     data = template.object.data
     kind = (api_group(data), text(data, "kind"))
     level = text(data, "metadata", "annotations", REQUIRED)
@@ -340,18 +340,18 @@ def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
         message = f'KAI places each of the {template.pods} pods of this Deployment by itself, in any "{level}"'
         route = (*template.object.route, "metadata", "annotations", REQUIRED)
         hint = "write a PodGroup, or use another kind, so that the pods share a domain"
-        yield warning("M817", route, message, hint=hint)
+        yield warning("M717", route, message, hint=hint)
     elif kind[1] != "Job" or whole(given) < 2:
         message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, but all must be in one "{level}"'
         way = f'add the annotation {MIN_MEMBER}: "{template.pods}"' if kind[1] == "Job" else "write a PodGroup"
         route = (*template.object.route, "metadata", "annotations", REQUIRED)
         yield warning(
-            "M817", route, message, hint=f"{way}; otherwise the first pod may get a domain without room for the others"
+            "M717", route, message, hint=f"{way}; otherwise the first pod may get a domain without room for the others"
         )
 
 
 def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
-    """M817 (`calcNodeAccommodation`): if all pods request GPUs, KAI counts each as the largest."""
+    """M717 (`calcNodeAccommodation`): if all pods request GPUs, KAI counts each as the largest."""
     nodes: dict[str, Node] = {"": root(group), **{node.name: node for node in subgroups(group)}}
     requested: dict[str, set[int | None]] = {}  # subgroup -> the GPUs of each pod in it and below it
     for called, same in grouped(subgroup_of, group_pods).items():
@@ -364,7 +364,7 @@ def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diag
             shown = " and ".join(str(size) for size in sorted(each for each in sizes if each is not None))
             message = f"pods of {node.title(group)} request {shown} GPUs, but KAI counts each as the largest"
             hint = "give each size its own subgroup and constraint: otherwise KAI may reject domains with enough room"
-            yield warning("M817", own.at(1), message, hint=hint)
+            yield warning("M717", own.at(1), message, hint=hint)
 
 
 # Queues, their parents, and the pods that name them (M719). KAI schedules only from leaf queues
@@ -469,7 +469,7 @@ def _queue_labels(
                 yield from _requested_queue(queue, route, parents, queues, context)
 
 
-# Fields that the CRDs of the target version do not have, which an API server drops (M814)
+# Fields that the CRDs of the target version do not have, which an API server drops (M780)
 
 Versions = Mapping[str, tuple[str, str]]
 """Field -> the first version that has it, and the first one without it again; empty if all versions have it."""
@@ -505,7 +505,7 @@ SEMI = "semi-preemptible"
 
 
 def check_fields(context: LintContext) -> Iterator[Diagnostic]:
-    """M814: unknown fields and values. Source: the CRDs of v0.10.5 to v0.17.0."""
+    """M780: unknown fields and values. Source: the CRDs of v0.10.5 to v0.17.0."""
     for pod_group in pod_groups(context):
         for node in (root(pod_group), *subgroups(pod_group)):
             yield from _known_fields(
@@ -538,22 +538,22 @@ def _known_fields(
         since, until = known.get(key, ALWAYS)
         if key not in known:
             hint = did_you_mean(key, known) or f"known: {listing(known, 'and')}"
-            yield error("M814", (*route, key), f'KAI has no field "{key}" here: the API server drops it', hint=hint)
+            yield error("M780", (*route, key), f'KAI has no field "{key}" here: the API server drops it', hint=hint)
         elif since and not context.target.since("kai", since):
             message = f'KAI {version} has no "{key}": the API server drops it'
-            yield warning("M814", (*route, key), message, hint=f"remove it, or use KAI {since}")
+            yield warning("M780", (*route, key), message, hint=f"remove it, or use KAI {since}")
         elif until and context.target.since("kai", until):
             message = f'KAI {version} no longer has "{key}": the API server drops it'
-            yield warning("M814", (*route, key), message, hint=f"remove it: KAI {until} removed the field")
+            yield warning("M780", (*route, key), message, hint=f"remove it: KAI {until} removed the field")
 
 
 def _durations(data: object, route: Route) -> Iterator[Diagnostic]:
-    """M814: durations in Go's format."""
+    """M780: durations in Go's format."""
     for key in ("preemptionDelay", "stalenessGracePeriod"):
         value = get(data, "spec", key)
         if value is not None and not (isinstance(value, str) and DURATION.fullmatch(value[:40])):
             yield error(
-                "M814", (*route, key), f"`{key}` is not a duration", hint='write a duration such as "90s" or "1h30m"'
+                "M780", (*route, key), f"`{key}` is not a duration", hint='write a duration such as "90s" or "1h30m"'
             )
 
 
@@ -565,7 +565,7 @@ def _choices(data: object, route: Route, context: LintContext) -> Iterator[Diagn
             message = (
                 f"`{key}` cannot be {value!r}" if not isinstance(value, str) else f'`{key}` cannot be "{value[:60]}"'
             )
-            yield error("M814", (*route, key), message, hint=f"set it to {listing(map(str, choices))}")
+            yield error("M780", (*route, key), message, hint=f"set it to {listing(map(str, choices))}")
 
 
 # Labels and annotations that are misspelled, swapped, or on an object where KAI does not read them (M815)
@@ -688,13 +688,13 @@ def _segments(template: PodTemplate) -> Iterator[Diagnostic]:
                 yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint=hint)
 
 
-# Claims of pods that KAI's allocator does not support, and shared claims without a queue (M819)
+# Claims of pods that KAI's allocator does not support, and shared claims without a queue (M857)
 
 CLAIM_API = "resource.k8s.io"
 
 
 def check_claims(context: LintContext) -> Iterator[Diagnostic]:
-    """M819: up to 0.17, KAI's allocator supports only plain requests (KAI#2100)."""
+    """M857: up to 0.17, KAI's allocator supports only plain requests (KAI#2100)."""
     seen: set[Route] = set()
     for template in context.templates:
         if not for_kai(template, context):
@@ -723,18 +723,18 @@ def _unsupported_requests(one: Object, used_at: Route, context: LintContext) -> 
         for path in (("firstAvailable",), ("adminAccess",), ("exactly", "adminAccess"), ("exactly", "capacity")):
             if get(each, *path) not in (None, False):
                 message = f"KAI up to 0.17 does not allocate requests with `{path[-1]}`"
-                yield error("M819", (*at, *path), message, hint="request one class with `exactly`", notes=(note,))
+                yield error("M857", (*at, *path), message, hint="request one class with `exactly`", notes=(note,))
 
 
 def _shared_claim(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
-    """M819: since 0.13, KAI counts a shared claim for the queue in its label."""
+    """M857: since 0.13, KAI counts a shared claim for the queue in its label."""
     if text(one.data, "kind") != "ResourceClaim" or not context.target.since("kai", "0.13"):
         return
     classes = [device_class for _, device_class in device_classes(one)]
     if any("gpu" in each for each in classes) and not get(one.data, "metadata", "labels", QUEUE):
         message = f"KAI refuses {title(one)}, because it is shared and names no queue"
         note = Note("pods for KAI claim it here", used_at)
-        yield error("M819", named(one), message, hint=f"set its label {QUEUE} to the queue of the pods", notes=(note,))
+        yield error("M857", named(one), message, hint=f"set its label {QUEUE} to the queue of the pods", notes=(note,))
 
 
 RULES: tuple[Rule, ...] = (

@@ -1,6 +1,6 @@
 """Rules for PodGroups as trees of subgroups, and for the pods that name them.
 
-M701, M707, M715, M716, M778, M809, M818.
+M704, M706, M707, M715, M809.
 """
 
 from __future__ import annotations
@@ -172,13 +172,13 @@ def _parent(group: Object, node: Node, nodes: dict[str, Node]) -> Iterator[Diagn
         yield error("M715", (*node.route, "parent"), message, hint="remove one `parent` of the cycle")
 
 
-# How many pods and subgroups must start (M716)
+# How many pods and subgroups must start (M715)
 
 MINIMUMS = ("minMember", "minSubGroup")
 
 
 def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
-    """M716: since 0.15, the webhook refuses most mistakes. Before, KAI read only leaves and reported nothing."""
+    """M715: since 0.15, the webhook refuses most mistakes. Before, KAI read only leaves and reported nothing."""
     for group in pod_groups(context):
         nodes = list(subgroups(group))
         for node in (root(group), *nodes):
@@ -191,14 +191,14 @@ def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _least_values(node: Node, context: LintContext) -> Iterator[Diagnostic]:
-    """M716: the minimums of the CRD, 1 for the root up to 0.16.8 and in 0.17.0, and 1 for leaves up to 0.14."""
+    """M715: the minimums of the CRD, 1 for the root up to 0.16.8 and in 0.17.0, and 1 for leaves up to 0.14."""
     of_root = context.target.since("kai", "0.17.1") or context.target.between("kai", "0.16.9", "0.17")
     least = 0 if of_root or (node.name and context.target.since("kai", "0.15")) else 1
     for key in MINIMUMS:
         value = get(node.data, key)
         stated = number_in(node.data, key)
         if value is not None and (stated is None or stated < least):
-            yield error("M716", (*node.route, key), f"`{key}` must be an integer, {least} or more")
+            yield error("M715", (*node.route, key), f"`{key}` must be an integer, {least} or more")
 
 
 def _one_minimum(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Diagnostic]:
@@ -206,24 +206,24 @@ def _one_minimum(group: Object, node: Node, children: Sequence[Node]) -> Iterato
     what = node.title(group)
     if pods and groups:
         hint = "keep `minMember` in a leaf, or `minSubGroup` in a group with subgroups"
-        yield error("M716", (*node.route, "minSubGroup"), f"{what} has both `minMember` and `minSubGroup`", hint=hint)
+        yield error("M715", (*node.route, "minSubGroup"), f"{what} has both `minMember` and `minSubGroup`", hint=hint)
     elif node.name and children and pods:
         hint = "remove it, or replace it by `minSubGroup` if not all subgroups must start"
         message = f"{what} has subgroups, so it cannot have `minMember`"
-        yield error("M716", (*node.route, "minMember"), message, hint=hint)
+        yield error("M715", (*node.route, "minMember"), message, hint=hint)
     elif not children and groups:
         hint = "write `minMember` instead"
-        yield error("M716", (*node.route, "minSubGroup"), f"{what} has `minSubGroup`, but no subgroups", hint=hint)
+        yield error("M715", (*node.route, "minSubGroup"), f"{what} has `minSubGroup`, but no subgroups", hint=hint)
     elif node.name and not children and not pods:
-        yield error("M716", node.route, f"{what} has no `minMember`", hint="add `minMember`: how many pods must start")
+        yield error("M715", node.route, f"{what} has no `minMember`", hint="add `minMember`: how many pods must start")
     wanted = number_in(node.data, "minSubGroup")
     if wanted is not None and children and wanted > len(children):
         message = f"{what} never starts: it waits for {wanted} subgroups, but has only {len(children)}"
-        yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or remove the field")
+        yield error("M715", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or remove the field")
 
 
 def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """M716: with subgroups, KAI ignores the minimum of the root (job_info.go)."""
+    """M715: with subgroups, KAI ignores the minimum of the root (job_info.go)."""
     least = [number_in(node.data, "minMember") for node in leaves(group).values()]
     own = number_in(group.data, "spec", "minMember")
     optional = any(get(node.data, "minSubGroup") is not None for node in (root(group), *nodes))
@@ -233,11 +233,11 @@ def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
     if own != total:
         message = f"{title(group)} has `minMember: {own}`, but the minimums of its subgroups add up to {total}"
         hint = f"set {total}: KAI reads only the subgroups"
-        yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
+        yield warning("M715", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
 def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> Iterator[Diagnostic]:
-    """M716: KAI treats a gang without its optional leaves as stale, because that test ignores minSubGroup.
+    """M715: KAI treats a gang without its optional leaves as stale, because that test ignores minSubGroup.
 
     Source: pkg/scheduler/actions/stalegangeviction.
     """
@@ -252,7 +252,7 @@ def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> I
             message += f"but KAI then evicts it as stale after {period or 'a minute'}"
             newer = context.target.since("kai", "0.17")
             hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
-            yield warning("M716", (*node.route, "minSubGroup"), message, hint=hint)
+            yield warning("M715", (*node.route, "minSubGroup"), message, hint=hint)
 
 
 # Pods and their PodGroup, which exists (M707) and has one ComputeDomain (M809)
@@ -298,11 +298,11 @@ def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext)
                 break
 
 
-# Other marks that pods of a PodGroup need (M701, M778), and PodGroups with one name in two namespaces (M818)
+# Other marks that pods of a PodGroup need (M707, M706), and PodGroups with one name in two namespaces (M704)
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
-    """M701, M778, M818: marks without which pods stay pending, mostly without an event."""
+    """M707, M706, M704: marks without which pods stay pending, mostly without an event."""
     leaf_groups = {each.route: leaves(each) for each in pod_groups(context)}
     for template in context.templates:
         if group_of(template):
@@ -319,11 +319,11 @@ def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Dia
         message = f'the pods name a PodGroup of KAI, but their scheduler is "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
-        yield error("M778", route, message, hint=f"set `schedulerName` to {wanted}")
+        yield error("M706", route, message, hint=f"set `schedulerName` to {wanted}")
 
 
 def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
-    """M701: without the annotation, KAI makes another PodGroup for the pods (podgrouper/pod_controller.go)."""
+    """M707: without the annotation, KAI makes another PodGroup for the pods (podgrouper/pod_controller.go)."""
     if not template.owned or not for_kai(template, context):
         return
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
@@ -332,7 +332,7 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
             f"KAI {context.target.version('kai')} removes the pods of a {kind(template.object)} from this PodGroup"
         )
         hint = "use KAI 0.15, or write Pods: below 0.15, only pods without an owner keep their PodGroup"
-        yield error("M701", route, message, hint=hint)
+        yield error("M707", route, message, hint=hint)
         return
     paths = [template.path[:depth] for depth in range(len(template.path) + 1)]
     marks = [(path, get(template.object.data, *path, "metadata", "annotations", SKIP)) for path in paths]
@@ -342,14 +342,14 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
     if wrong:
         place = (*template.object.route, *wrong[0][0], "metadata", "annotations", SKIP)
         message = 'KAI ignores this value: it must be the string "true"'
-        yield error("M701", place, message, hint='write "true" with the quotes')
+        yield error("M707", place, message, hint='write "true" with the quotes')
     else:
         message = f"KAI ignores this PodGroup, and makes another one for the pods of this {kind(template.object)}"
-        yield error("M701", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
+        yield error("M707", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
 
 
 def _leaf_subgroup(template: PodTemplate, group: Object, leaf_groups: Mapping[str, Node]) -> Iterator[Diagnostic]:
-    """M701: pods belong to leaf subgroups. Without the label, KAI uses the subgroup `default`."""
+    """M707: pods belong to leaf subgroups. Without the label, KAI uses the subgroup `default`."""
     called = subgroup_of(template) or "default"
     if not leaf_groups or called in leaf_groups:
         return
@@ -364,11 +364,11 @@ def _leaf_subgroup(template: PodTemplate, group: Object, leaf_groups: Mapping[st
     note = Note("the PodGroup is here", name_route(group))
     near = did_you_mean(called, leaf_groups) if own else ""
     hint = near or f"set the label {SUBGROUP} to {listing(leaf_groups, most=5)}"
-    yield error("M701", route, message, hint=hint, notes=(note,))
+    yield error("M707", route, message, hint=hint, notes=(note,))
 
 
 def _ambiguous_names(context: LintContext) -> Iterator[Diagnostic]:
-    """M818: KAI up to 0.17 finds PodGroups only by name (KAI#2095)."""
+    """M704: KAI up to 0.17 finds PodGroups only by name (KAI#2095)."""
     if context.target.since("kai", "0.18"):
         return
     for same in grouped(name, filter(name, pod_groups(context))).values():
@@ -377,4 +377,4 @@ def _ambiguous_names(context: LintContext) -> Iterator[Diagnostic]:
             note = Note("the other is here", name_route(same[0]))
             message = f'PodGroups in two namespaces have the name "{name(other)}", and KAI confuses their pods'
             hint = "rename one: up to 0.17, KAI finds PodGroups only by name"
-            yield error("M818", name_route(other), message, hint=hint, notes=(note,))
+            yield error("M704", name_route(other), message, hint=hint, notes=(note,))

@@ -53,7 +53,7 @@ LAYERS = ("spec", "networkTopologySpec")
 
 
 def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
-    """M760, M765: ClusterNetworkTopologies, compared with the nodes."""
+    """M760: ClusterNetworkTopologies, compared with the nodes."""
     for each in context.of(*TOPOLOGY_KIND):
         if name(each) != OBJECT:
             message = f'Koordinator ignores ClusterNetworkTopology "{name(each)}": it reads only "{OBJECT}"'
@@ -103,15 +103,15 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
             continue
         if not layer.labels:
             message = f'Koordinator ignores all nodes, because layer "{layer.name}" has no `labelKey`'
-            yield error("M765", at, message, hint="set `labelKey` to the node label of its domains")
+            yield error("M760", at, message, hint="set `labelKey` to the node label of its domains")
         elif topology.pools and not known & set(layer.labels):
             message = f'no level of the topology has a label of layer "{layer.name}", without which nodes are ignored'
             hint = f"labels of levels: {', '.join(sorted(known))}" if known else "add levels to the topology's pools"
-            yield error("M765", (*at, "labelKey"), message, hint=hint)
+            yield error("M760", (*at, "labelKey"), message, hint=hint)
         elif above is not None and (value := _repeated_value(topology, layer, above)):
             message = f'several domains of "{above.name}" have the value "{value}" of layer "{layer.name}", '
             message += "but Koordinator sees one domain, in the first of them"
-            yield error("M765", (*at, "labelKey"), message, hint="use a label whose values are unique in the cluster")
+            yield error("M760", (*at, "labelKey"), message, hint="use a label whose values are unique in the cluster")
         above = layer
 
 
@@ -214,13 +214,13 @@ def _minimum(group: Object) -> Iterator[Diagnostic]:
     if total is None or total < least:
         what = "not a number" if total is None else f"less than minMember {least}"
         message = f'total-number "{stated}" is {what}, so Koordinator uses minMember'
-        yield error("M773", _at(group, TOTAL), message, hint="set it to the number of pods of the gang")
+        yield error("M708", _at(group, TOTAL), message, hint="set it to the number of pods of the gang")
     elif total > least and SPEC in own_annotations(group):
         message = (
             f"minMember is {least}, but the gang has {total} pods: Koordinator places later pods without the others"
         )
         hint = f"set minMember to {total}"
-        yield warning("M773", (*group.route, "spec", "minMember"), message, hint=hint)
+        yield warning("M708", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
 def amount(digits: Any) -> int | None:
@@ -229,7 +229,7 @@ def amount(digits: Any) -> int | None:
 
 
 def _topology_spec(group: Object, layers: frozenset[str], target: Target) -> Iterator[Diagnostic]:
-    """M767, M770 to M772: the network-topology-spec."""
+    """M767, M772: the network-topology-spec."""
     if not isinstance(get(group.data, "metadata", "annotations", SPEC), str):
         return
     at, rules = _at(group, SPEC), _gather_strategy(group)
@@ -245,7 +245,7 @@ def _topology_spec(group: Object, layers: frozenset[str], target: Target) -> Ite
     gathered = [rule.get("layer") for rule in rules if rule.get("strategy") == MUST]
     if len(gathered) > 1:
         message = f"Koordinator uses only the deepest of these {MUST} layers: {', '.join(map(str, gathered))}"
-        yield warning("M771", at, message, hint="keep one of them, and use podCountMultiple for layers inside it")
+        yield warning("M767", at, message, hint="keep one of them, and use podCountMultiple for layers inside it")
 
 
 def _gather_strategy(group: Object) -> Sequence[Any]:
@@ -263,7 +263,7 @@ def _gather_rule(
     if layers and layer not in layers:
         wait = "so the gang never starts" if strategy == MUST else "so Koordinator ignores the rule"
         message = f'the layer "{layer}" does not exist, {wait}'
-        yield error("M770", at, message, hint=f"known layers: {', '.join(sorted(layers))}")
+        yield error("M767", at, message, hint=f"known layers: {', '.join(sorted(layers))}")
     if "podCountMultiple" in rule:
         yield from _multiple(group, rule["podCountMultiple"], target)
 
@@ -285,7 +285,7 @@ def _multiple(group: Object, multiple: Any, target: Target) -> Iterator[Diagnost
 
 
 def _gang_group(group: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M767, M775: a gang group is a JSON list of namespace/name. Its gangs have the same list and topology spec."""
+    """M767, M708: a gang group is a JSON list of namespace/name. Its gangs have the same list and topology spec."""
     annotations = own_annotations(group)
     if not isinstance(annotations.get(GROUPS), str):
         return
@@ -300,14 +300,14 @@ def _gang_group(group: Object, context: LintContext) -> Iterator[Diagnostic]:
         if other is None:
             message = f'the gang group waits for "{each}", which is not in the manifests'
             hint = "add that PodGroup, or remove it from the list"
-            yield error("M775", at, message, hint=hint)
+            yield error("M708", at, message, hint=hint)
         elif sorted(map(str, _listed_gangs(other) or ())) != sorted(listed):
             hint = "write the same list in all gangs of the group"
-            yield error("M775", at, f'"{each}" lists other gangs than this gang', hint=hint)
+            yield error("M708", at, f'"{each}" lists other gangs than this gang', hint=hint)
         elif own_annotations(other).get(SPEC) != annotations.get(SPEC):
             message = f'"{each}" has another network-topology-spec, but Koordinator uses that of the gang it sees first'
             key = SPEC if SPEC in annotations else GROUPS
-            yield error("M775", _at(group, key), message, hint="write the same network-topology-spec in all gangs")
+            yield error("M708", _at(group, key), message, hint="write the same network-topology-spec in all gangs")
 
 
 def _listed_gangs(group: Object) -> list[Any] | None:
@@ -323,7 +323,7 @@ def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagn
                 message = f"Koordinator groups these {each.pods} pods in alphabetical order, such as 0, 1, 10, 11, "
                 message += "so pods with neighboring numbers are in different groups"
                 hint = "use a JobSet with one replicatedJob or one replica for each group"
-                yield warning("M779", each.route, message, hint=hint)
+                yield warning("M772", each.route, message, hint=hint)
 
 
 def _other_scheduler(group: Object, members: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
@@ -331,7 +331,7 @@ def _other_scheduler(group: Object, members: Sequence[PodTemplate], context: Lin
     for each in members if own_annotations(group) else ():
         if scheduler_of(each) not in (scheduler, SCHEDULER):
             message = f'the pods name a PodGroup of Koordinator, but their scheduler is "{scheduler_of(each)}"'
-            yield error("M778", each.spec_route, message, hint=f"set `schedulerName` to {scheduler}")
+            yield error("M706", each.spec_route, message, hint=f"set `schedulerName` to {scheduler}")
 
 
 RULES: tuple[Rule, ...] = (check_topologies, check_gangs)

@@ -84,10 +84,10 @@ def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
             message = f'no workload can request "{label}": it has {len(label)} characters, but at most {LEVEL_LENGTH} '
             message += "are allowed"
             hint = "copy the node label to one with a shorter key"
-            yield warning("M744", (*at, number, "nodeLabel"), message, hint=hint)
+            yield warning("M713", (*at, number, "nodeLabel"), message, hint=hint)
     if levels[-1] != HOSTNAME_LABEL:
         message = f'the last level is not "{HOSTNAME_LABEL}", so Kueue ignores taints and cannot replace a single node'
-        yield warning("M743", at, message, hint=f"add the level {HOSTNAME_LABEL}")
+        yield warning("M713", at, message, hint=f"add the level {HOSTNAME_LABEL}")
     yield from _against_pools(levels, at, context.topology)
 
 
@@ -183,16 +183,16 @@ MOST = 64
 
 
 def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M746: queues that the webhook refuses or that no namespace may use, and missing flavors."""
+    """M745: queues that the webhook refuses or that no namespace may use, and missing flavors."""
     spec = mapping(each.data, "spec")
     at = (*each.route, "spec")
     if "namespaceSelector" not in spec:
         message = "the ClusterQueue has no `namespaceSelector`, so it admits workloads from no namespace"
-        yield warning("M746", at, message, hint="add `namespaceSelector: {}` for all namespaces")
+        yield warning("M745", at, message, hint="add `namespaceSelector: {}` for all namespaces")
     groups = items(spec, "resourceGroups")
     if len(groups) > MOST_GROUPS:
         message = f"the ClusterQueue has {len(groups)} resource groups, but Kueue accepts at most {MOST_GROUPS}"
-        yield error("M746", (*at, "resourceGroups"), message, hint="merge some of them")
+        yield error("M745", (*at, "resourceGroups"), message, hint="merge some of them")
     for number, group in enumerate(groups):
         yield from _resource_group(
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec
@@ -205,29 +205,29 @@ def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnos
     covered = [each for each in items(group, "coveredResources") if isinstance(each, str)]
     if not (1 <= len(covered) <= MOST and 1 <= len(items(group, "flavors")) <= MOST):
         message = f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors"
-        yield error("M746", at, message, hint="add or remove some")
+        yield error("M745", at, message, hint="add or remove some")
     for number, flavor in enumerate(items(group, "flavors")):
         route = (*at, "flavors", number, "resources")
         listed = [text(each, "name") for each in items(flavor, "resources")]
         if listed != covered:
             same = "resources in another order" if sorted(listed) == sorted(covered) else "other resources"
             message = f'Kueue refuses flavor "{text(flavor, "name")}", which lists {same} than `coveredResources`'
-            yield error("M746", route, message, hint=f"list {listing(covered, 'and')}")
+            yield error("M745", route, message, hint=f"list {listing(covered, 'and')}")
         for index, each in enumerate(items(flavor, "resources")):
             if get(each, "borrowingLimit") is not None and not borrows:
                 message = "Kueue refuses `borrowingLimit`, because the ClusterQueue has no cohort"
                 hint = "name the cohort, or remove `borrowingLimit`"
-                yield error("M746", (*route, index, "borrowingLimit", KEY), message, hint=hint)
+                yield error("M745", (*route, index, "borrowingLimit", KEY), message, hint=hint)
 
 
 def _repeated(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
-    """M746: each flavor and each resource is in one group."""
+    """M745: each flavor and each resource is in one group."""
     flavors = [text(flavor, "name") for group in groups for flavor in items(group, "flavors")]
     resources = [each for group in groups for each in items(group, "coveredResources") if isinstance(each, str)]
     for what, names in (("flavor", flavors), ("resource", resources)):
         for name in sorted({name for name in names if names.count(name) > 1}):
             message = f'Kueue refuses the resource groups, because they list {what} "{name}" twice'
-            yield error("M746", at, message, hint="keep one of the two")
+            yield error("M745", at, message, hint="keep one of the two")
 
 
 def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> Iterator[Diagnostic]:
@@ -237,7 +237,7 @@ def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> 
             name = text(flavor, "name")
             if known and name not in known:
                 message = f'the manifests have no ResourceFlavor "{name}": the queue is inactive without it'
-                yield error("M746", (*at, i, "flavors", j, "name"), message, hint=suggest(name, known, "flavors"))
+                yield error("M745", (*at, i, "flavors", j, "name"), message, hint=suggest(name, known, "flavors"))
 
 
 def _local_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
@@ -301,7 +301,7 @@ def _asks_for_topology(template: Template) -> bool:
 
 
 def _misplaced_annotations(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
-    """M753, M815: labels and annotations in a place that Kueue does not read."""
+    """M719, M815: labels and annotations in a place that Kueue does not read."""
     own = mapping(each.data, *ANNOTATIONS) if pod_sets[0].path else {}
     for key in (key for key in TOPOLOGY_ANNOTATIONS if key in own):
         message = f'Kueue ignores "{key}" on the {each.data["kind"]}: it reads this annotation only on the pod template'
@@ -320,25 +320,25 @@ def _misplaced_queue(each: Object, pod_sets: Sequence[Template], target: Target)
         gone = "Kueue 0.15 no longer reads it" if old else "since 0.15, Kueue reads only the label"
         report = warning if old or QUEUE in mapping(each.data, *LABELS) else error
         message = f'"{QUEUE}" is an annotation of {on}, but {gone}'
-        yield report("M753", (*each.route, *ANNOTATIONS, QUEUE, KEY), message, hint="make it a label")
+        yield report("M719", (*each.route, *ANNOTATIONS, QUEUE, KEY), message, hint="make it a label")
     if QUEUE in mapping(each.data, *LABELS):
         return
     for template in pod_sets:
         if template.path and QUEUE in mapping(template.data, *LABELS):
             message = f'"{QUEUE}" is on the pod template, so Kueue admits each pod by itself instead of {on}'
             route = (*each.route, *template.path, *LABELS, QUEUE, KEY)
-            yield error("M753", route, message, hint=f"move it to the labels of {on}")
+            yield error("M719", route, message, hint=f"move it to the labels of {on}")
 
 
 def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] | None) -> Iterator[Diagnostic]:
-    """M753: a workload with Kueue's annotations, but without a queue. M719: a queue that does not exist."""
+    """M719: a workload with Kueue's annotations, but without a queue that exists."""
     labels = mapping(each.data, *LABELS)
     marked = next((template for template in pod_sets if _asks_for_topology(template)), None)
     misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in pod_sets)
     if marked and QUEUE not in labels and not misplaced:
         message = f'Kueue ignores this workload, because it has no label "{QUEUE}"'
         hint = "set the label to the queue, unless the namespace has a LocalQueue named default"
-        yield warning("M753", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
+        yield warning("M719", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
     name = labels.get(QUEUE)
     if pod_sets and isinstance(name, str) and queues is not None and name not in queues:
         message = f'the queue "{name}" does not exist'
@@ -346,7 +346,7 @@ def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] |
 
 
 def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
-    """M710: JobSet and Kueue both choose domains for the Jobs."""
+    """M706: JobSet and Kueue both choose domains for the Jobs."""
     if each.data.get("kind") != "JobSet" or not any(map(_asks_for_topology, pod_sets)):
         return
     jobs = range(len(items(each.data, "spec", "replicatedJobs")))
@@ -354,7 +354,7 @@ def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[
     for place in (place for place in places if EXCLUSIVE in mapping(each.data, *place)):
         message = f'JobSet and Kueue both choose domains for the pods, because "{EXCLUSIVE}" is set'
         hint = "remove this annotation or those of Kueue: pods may never fit both"
-        yield error("M710", (*each.route, *place, EXCLUSIVE, KEY), message, hint=hint)
+        yield error("M706", (*each.route, *place, EXCLUSIVE, KEY), message, hint=hint)
 
 
 def _pod_set_groups(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
@@ -394,7 +394,7 @@ def _slices_in_group(members: Sequence[Template]) -> Iterator[str]:
 
 
 def _pod_group(each: Object) -> Iterator[Diagnostic]:
-    """M757: the group of a bare pod needs both a name and a count (`pod_webhook.go`)."""
+    """M750: the group of a bare pod needs both a name and a count (`pod_webhook.go`)."""
     if each.data.get("kind") != "Pod":
         return
     named, counted = POD_GROUP in mapping(each.data, *LABELS), POD_COUNT in mapping(each.data, *ANNOTATIONS)
@@ -402,23 +402,23 @@ def _pod_group(each: Object) -> Iterator[Diagnostic]:
         return
     if named and not counted:
         message = f'Kueue refuses the pod, because it has the label "{POD_GROUP}" without the annotation "{POD_COUNT}"'
-        yield error("M757", (*each.route, *LABELS, POD_GROUP, KEY), message, hint="add the annotation")
+        yield error("M750", (*each.route, *LABELS, POD_GROUP, KEY), message, hint="add the annotation")
     if counted and not named:
         message = f'Kueue refuses the pod, because it has the annotation "{POD_COUNT}" without the label "{POD_GROUP}"'
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT, KEY), message, hint="add the label")
+        yield error("M750", (*each.route, *ANNOTATIONS, POD_COUNT, KEY), message, hint="add the label")
     count = get(each.data, *ANNOTATIONS, POD_COUNT)
     if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and count.strip("0")):
         message = "the count of a pod group must be a positive integer in quotes"
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message, hint='write a value such as "8"')
+        yield error("M750", (*each.route, *ANNOTATIONS, POD_COUNT), message, hint='write a value such as "8"')
 
 
 def _too_many_pod_sets(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
-    """M758: a Workload has at most 8 podSets, 10 since 0.18, 18 since 0.19 (`workload_types.go`)."""
+    """M750: a Workload has at most 8 podSets, 10 since 0.18, 18 since 0.19 (`workload_types.go`)."""
     most = 18 if target.since("kueue", "0.19") else 10 if target.since("kueue", "0.18") else 8
     if len(pod_sets) > most and QUEUE in mapping(each.data, *LABELS):
         version = target.version("kueue")
         message = f"the workload has {len(pod_sets)} pod templates, but Kueue {version} accepts at most {most}"
-        yield error("M758", (*each.route, "spec"), message, hint="merge equal templates into one with more replicas")
+        yield error("M750", (*each.route, "spec"), message, hint="merge equal templates into one with more replicas")
 
 
 # Annotations that request a topology, on one pod template
@@ -574,7 +574,7 @@ def parse_layers(value: str) -> list[tuple[str, int]] | None:
 
 
 def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M744: level names that are too long for workloads. M754: levels that no Topology has, or in the wrong order."""
+    """M713: level names that are too long for workloads. M750: levels that no Topology has, or in the wrong order."""
     named = _named_levels(context)
     if not named:
         return
@@ -582,17 +582,17 @@ def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
     for key, label in named:
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
             message = f'"{label}" has {len(label)} characters, but a Workload accepts levels of at most {LEVEL_LENGTH}'
-            yield error("M744", context.at(key), message, hint="copy the node label to one with a shorter key")
+            yield error("M713", context.at(key), message, hint="copy the node label to one with a shorter key")
         if known and label not in known:
             message = f'the workload stays pending, because no level has the node label "{label}"'
-            yield error("M754", context.at(key), message, hint=suggest(label, sorted(known), "levels"))
+            yield error("M750", context.at(key), message, hint=suggest(label, sorted(known), "levels"))
     labels = [label for _, label in named]
     if len(labels) < 2 or not known or not set(labels) <= known:
         return
     if not any(_coarse_to_fine(context, labels, levels) for levels in context.level_lists):
         message = f"the levels are not in order from coarse to fine: {listing(labels, 'and')}"
         hint = "name the levels from coarse to fine: that of the podSet, then those of its slices"
-        yield error("M754", context.at(named[-1][0]), message, hint=hint)
+        yield error("M750", context.at(named[-1][0]), message, hint=hint)
 
 
 def _named_levels(context: TemplateContext) -> list[tuple[str, str]]:

@@ -310,7 +310,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def node_label(plan: Plan, unit: Unit) -> str:
-    """The node label of the level that the unit's pods must share; empty for none. Pools agree on it (P505)."""
+    """The node label of the level that the unit's pods must share; empty for none. Pools agree on it (P502)."""
     return next((level.label for _, level in levels(plan, unit)), "")
 
 

@@ -267,7 +267,7 @@ def _pod_fields(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
         yield error("M780", (*pods.spec_route, "schedulingGroup"), message, hint=f"use {owner} {version} or later")
 
 
-# M781 and M782: templates that groups name, and the limits of a Workload (validation.go, 1.35 to 1.37)
+# M782: templates that groups name, and the limits of a Workload (validation.go, 1.35 to 1.37)
 
 MOST_TEMPLATES = 8
 TEMPLATE_LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
@@ -276,7 +276,7 @@ REPEATED_FIELDS = ("schedulingPolicy", "schedulingConstraints", "disruptionMode"
 
 
 def _workload_templates(index: Index) -> Iterator[Diagnostic]:
-    """M781, M782: each Workload, and each group with its template."""
+    """M782: each Workload, and each group with its template."""
     for group in index.groups:
         if group.kind == WORKLOAD:
             yield from _limits(group)
@@ -341,17 +341,17 @@ def _priorities(workload: Group, nested: Sequence[Template]) -> Iterator[Diagnos
 
 
 def _reference(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """M781: kube-apiserver refuses a group without its template (admission plugin PodGroupWorkloadExists)."""
+    """M782: kube-apiserver refuses a group without its template (admission plugin PodGroupWorkloadExists)."""
     path, name, wanted = group.template
     workload, template = index.made_from(group)
     if not name:
         if group.parent or group.kind == COMPOSITE:
             hint = "add `workloadRef` with `workloadName` and `templateName`"
-            yield error("M781", group.route, f"{group.title} is part of a tree, but names no template", hint=hint)
+            yield error("M782", group.route, f"{group.title} is part of a tree, but names no template", hint=hint)
     elif workload is None:
         message = f'{group.title} names Workload "{name}", which is not in the manifests'
         hint = "add the Workload, or name one of the same namespace"
-        yield error("M781", (*group.route, *path, "workloadName"), message, hint=hint)
+        yield error("M782", (*group.route, *path, "workloadName"), message, hint=hint)
     elif template is None:
         last = "templateName" if path == ("workloadRef",) else "podGroupTemplateName"
         kind = "composite template" if group.kind == COMPOSITE else "pod group template"
@@ -360,7 +360,7 @@ def _reference(index: Index, group: Group) -> Iterator[Diagnostic]:
         )
         message = f'{group.title} names {kind} "{wanted}", but {workload.title} has no such template'
         hint = f"name one of {known}" if known else "add the template to the Workload"
-        yield error("M781", (*group.route, *path, last), message, hint=hint)
+        yield error("M782", (*group.route, *path, last), message, hint=hint)
     else:
         yield from _differences(group, template)
 
@@ -371,7 +371,7 @@ def _differences(group: Group, template: Template) -> Iterator[Diagnostic]:
         if meant is not None and own != meant and not _differs_in_count_only(word, own, meant):
             message = f'{group.title} has another `{word}` than its template "{template.name}"'
             hint = "repeat the value of the template in the group: the scheduler reads only the group"
-            yield warning("M781", (*group.route, *((word,) if own is not None else ())), message, hint=hint)
+            yield warning("M782", (*group.route, *((word,) if own is not None else ())), message, hint=hint)
 
 
 def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
@@ -379,11 +379,11 @@ def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
     return word == "schedulingPolicy" and bool(mapping(own, "gang")) and bool(mapping(meant, "gang"))
 
 
-# M782, M785 and M789: the tree of groups, its counts, its levels and its claims
+# M782, M717 and M809: the tree of groups, its counts, its levels and its claims
 
 
 def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
-    """M782, M785, M789: each group and the groups around it."""
+    """M782, M717, M809: each group and the groups around it."""
     for group in index.groups:
         if group.kind != WORKLOAD:
             yield from _parent(index, group)
@@ -432,7 +432,7 @@ def _specs(group: Group) -> Iterator[tuple[Route, Mapping[str, Any]]]:
 
 
 def _known_labels(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """M785: kube-scheduler ignores nodes without the label (topology_placement.go)."""
+    """M717: kube-scheduler ignores nodes without the label (topology_placement.go)."""
     known = ", ".join(f'"{each}"' for each in index.levels)
     for route, spec in _specs(group):
         for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
@@ -440,11 +440,11 @@ def _known_labels(index: Index, group: Group) -> Iterator[Diagnostic]:
             if key and index.levels and key not in index.levels:
                 message = f'{group.title} never starts, because no node has the label "{key}" of its level'
                 at = (*route, "schedulingConstraints", "topology", i, "key")
-                yield error("M785", at, message, hint=f"use one of {known}")
+                yield error("M717", at, message, hint=f"use one of {known}")
 
 
 def _coarser_level(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """M785: kube-scheduler takes an inner domain from the nodes of the outer one (topology_placement.go)."""
+    """M717: kube-scheduler takes an inner domain from the nodes of the outer one (topology_placement.go)."""
     levels = index.levels
     outer = next((each for each in index.above(group) if each.label), None)
     if outer and group.label in levels and levels[group.label] < levels.get(outer.label, -1):
@@ -454,11 +454,11 @@ def _coarser_level(index: Index, group: Group) -> Iterator[Diagnostic]:
             f'the level "{group.label}" of {group.title} adds nothing to the finer "{outer.label}" of {outer.title}'
         )
         hint = f"remove the level of {group.title}, or use a coarser one for {outer.title}"
-        yield warning("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
+        yield warning("M717", here, message, hint=hint, notes=(Note("the outer level is here", there),))
 
 
 def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:
-    """M789: all pods of a group share its claim, but an IMEX channel is a device of one node (KEP-5729)."""
+    """M809: all pods of a group share its claim, but an IMEX channel is a device of one node (KEP-5729)."""
     for route, spec in _specs(group):
         for i, claim in enumerate(items(spec, "resourceClaims")):
             domains = context.channels.get(text(claim, "resourceClaimTemplateName"), ())
@@ -466,14 +466,14 @@ def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]
                 message = f'the pods of {group.title} share one channel of ComputeDomain "{name(domain)}", '
                 message += "so pods on other nodes than that of the channel never start"
                 hint = "remove the claim from the group, and claim the channel in the pods"
-                yield error("M789", (*route, "resourceClaims", i), message, hint=hint)
+                yield error("M809", (*route, "resourceClaims", i), message, hint=hint)
 
 
-# M707 and M788: pods that name groups
+# M707 and M782: pods that name groups
 
 
 def _pods(index: Index) -> Iterator[Diagnostic]:
-    """M707, M788: the group of the pods, and what all pods of a tree must have in common."""
+    """M707, M782: the group of the pods, and what all pods of a tree must have in common."""
     for pods in index.pods:
         yield from _pod_group(index, pods)
     yield from _one_scheduler_a_tree(index)
@@ -503,7 +503,7 @@ def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
-    """M788: kube-scheduler refuses trees with several schedulers, or pods of another priority than their group."""
+    """M782: kube-scheduler refuses trees with several schedulers, or pods of another priority than their group."""
     groups = index.named[POD_GROUP]
     first: dict[Key, PodTemplate] = {}
     for key, members in index.members.items():
@@ -517,7 +517,7 @@ def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
                 own = text(pods.spec, "priorityClassName") or "none"
                 message = f'pods of {group.title} have the priority class "{own}", but the group has "{group_class}"'
                 at = (*pods.spec_route, *(("priorityClassName",) if own != "none" else ()))
-                yield error("M788", at, message, hint="set the priority class of the group in the pods")
+                yield error("M782", at, message, hint="set the priority class of the group in the pods")
 
 
 def _same_scheduler(first: PodTemplate, pods: PodTemplate) -> Iterator[Diagnostic]:
@@ -526,7 +526,7 @@ def _same_scheduler(first: PodTemplate, pods: PodTemplate) -> Iterator[Diagnosti
         at = (*pods.spec_route, *(("schedulerName",) if get(pods.spec, "schedulerName") else ()))
         message = f'the pods never start: their tree of groups has the schedulers "{one}" and "{other}"'
         notes = (Note(f'pods of "{one}" are here', first.spec_route),)
-        yield error("M788", at, message, hint="set the same `schedulerName` in all pods", notes=notes)
+        yield error("M782", at, message, hint="set the same `schedulerName` in all pods", notes=notes)
 
 
 def _names_a_group(pods: PodTemplate) -> bool:

@@ -89,7 +89,7 @@ JOB = ("batch.volcano.sh", "Job")
 
 
 def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M707, M719, M731, M733, M735, M778: PodGroups and the pods that name them."""
+    """M707, M719, M731, M708, M706: PodGroups and the pods that name them."""
     members: dict[tuple[str, str], list[PodTemplate]] = {}
     for each in context.templates:  # the controller of Volcano Jobs writes the annotation itself
         if text(each.annotations, POD_GROUP) and not is_kind(each.object.data, *JOB):
@@ -105,7 +105,7 @@ def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
 def _misplaced_pods(
     key: tuple[str, str], pods: Sequence[PodTemplate], group_exists: bool, topology: ClusterTopology
 ) -> Iterator[Diagnostic]:
-    """M707: the PodGroup exists. M778: Volcano schedules the pods."""
+    """M707: the PodGroup exists. M706: Volcano schedules the pods."""
     where, group = key
     scheduler = topology.scheduler_name("volcano", SCHEDULER)
     for each in pods:
@@ -119,7 +119,7 @@ def _misplaced_pods(
             other = f'"{own}"' if own else "the default scheduler"
             message = f'the pods name PodGroup "{group}" of Volcano, but their scheduler is {other}'
             route = (*each.spec_route, *(("schedulerName",) if own else ()))
-            yield error("M778", route, message, hint=f"set `schedulerName` to {scheduler}")
+            yield error("M706", route, message, hint=f"set `schedulerName` to {scheduler}")
 
 
 def _pod_group(
@@ -139,7 +139,7 @@ def _pod_group(
         yield from _policy(policy, inside, policy_title, pods, pods_of.get(i, []))
         if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
             message = f'two policies have the name "{text(policy, "name")}", so Volcano counts their subgroups as one'
-            yield error("M735", (*inside, "name"), message, hint="rename one of the two")
+            yield error("M731", (*inside, "name"), message, hint="rename one of the two")
 
 
 def _total_pods(pods: Sequence[PodTemplate]) -> int | None:
@@ -189,35 +189,35 @@ def _missing_labels(policy: Any, each: PodTemplate) -> list[str]:
 def _policy(
     policy: Any, at: Route, what: str, pods: Sequence[PodTemplate], members: Sequence[PodTemplate]
 ) -> Iterator[Diagnostic]:
-    """M735: pods have a subgroup. M733: the policy has enough pods."""
+    """M731: pods have a subgroup. M708: the policy has enough pods."""
     if not items(policy, "matchLabelKeys"):
         message = f"{what} takes no pods, because it has no `matchLabelKeys`"
-        yield error("M735", at, message, hint="name the label whose values identify the subgroups")
+        yield error("M731", at, message, hint="name the label whose values identify the subgroups")
         return
     for each in pods:
         missing = _missing_labels(policy, each)
         if missing and _matches(policy, each):
             message = f"{what} leaves these pods out, because they lack the label {missing[0]}"
-            yield error("M735", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
+            yield error("M731", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
     least = number_in(policy, "minSubGroups")
     if not least:
         message = f"{what} has no `minSubGroups`, so the gang may start without a complete subgroup"
-        yield warning("M733", at, message, hint="add `minSubGroups`: its default is 0")
+        yield warning("M708", at, message, hint="add `minSubGroups`: its default is 0")
     size, there = number_in(policy, "subGroupSize") or 1, _total_pods(members)
     if pods and not members and not any(_missing_labels(policy, each) for each in pods):
         message = f"{what} takes no pods of the PodGroup"
         hint = "compare its `labelSelector` with the labels of the pods and with the policies before it"
-        yield error("M735", at, message, hint=hint)
+        yield error("M731", at, message, hint=hint)
     elif least and there is not None and least * size > there:
         message = f"{what} waits for {least} subgroups with {size} pods each, but has only {there} pods"
-        yield error("M733", (*at, "minSubGroups"), message, hint="lower `minSubGroups` or `subGroupSize`")
+        yield error("M708", (*at, "minSubGroups"), message, hint="lower `minSubGroups` or `subGroupSize`")
 
 
 # Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhooks accept)
 
 
 def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M719, M731, M733: Volcano Jobs."""
+    """M719, M731, M708: Volcano Jobs."""
     for each in context.of(*JOB):
         spec, at = mapping(each.data, "spec"), (*each.route, "spec")
         what = f"Volcano {title(each)}"
@@ -229,7 +229,7 @@ def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
 
 
 def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
-    """M733: the minimum of the gang, compared with its pods and with the minimums of its tasks."""
+    """M708: the minimum of the gang, compared with its pods and with the minimums of its tasks."""
     tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
     pods = sum(number_in(task, "replicas") or 0 for task in tasks)
     inner = sum(_task_minimum(task) for task in tasks)
@@ -240,7 +240,7 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     ):
         message = f"{what} starts with {least} pods, so Volcano ignores the minimums of its tasks, {inner} in total"
         hint = f"set `minAvailable` to {inner}, or lower the minimums of the tasks to {least} in total"
-        yield warning("M733", (*at, "minAvailable"), message, hint=hint)
+        yield warning("M708", (*at, "minAvailable"), message, hint=hint)
 
 
 def _task_minimum(task: Any) -> int:
@@ -256,10 +256,10 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
     what = f'task "{text(task, "name")}"'
     replicas, least = number_in(task, "replicas"), number_in(task, "minAvailable")
     if "replicas" not in mapping(task):
-        yield error("M733", at, f"{what} has no `replicas`, so it has no pods", hint="add `replicas`")
+        yield error("M708", at, f"{what} has no `replicas`, so it has no pods", hint="add `replicas`")
     elif least is not None and replicas is not None and least > replicas:
         message = f"{what} waits for {least} pods, but has only {replicas}"
-        yield error("M733", (*at, "minAvailable"), message, hint=f"lower it to {replicas} or less")
+        yield error("M708", (*at, "minAvailable"), message, hint=f"lower it to {replicas} or less")
     if get(task, "partitionPolicy") is not None:
         policy, inside = mapping(task, "partitionPolicy"), (*at, "partitionPolicy")
         yield from check_network_topology(policy, inside, f"the partitions of {what}", tiers)
@@ -268,7 +268,7 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
 
 
 def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
-    """M733: partitions that do not add up to the pods, or of which none must be complete."""
+    """M708: partitions that do not add up to the pods, or of which none must be complete."""
     total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
     replicas, least, minimum = (
         number_in(task, "replicas"),
@@ -277,13 +277,13 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
     )
     if replicas is not None and total * size != replicas:
         message = f"{what} has {replicas} pods, but {total} partitions of {size} pods have {total * size}"
-        yield error("M733", (*at, "totalPartitions"), message, hint="set replicas = totalPartitions x partitionSize")
+        yield error("M708", (*at, "totalPartitions"), message, hint="set replicas = totalPartitions x partitionSize")
     if not minimum:
         message = f"{what} has no `minPartitions`, so the gang may start without a complete partition"
-        yield warning("M733", at, message, hint=f"add `minPartitions: {total}` and `minAvailable: {total * size}`")
+        yield warning("M708", at, message, hint=f"add `minPartitions: {total}` and `minAvailable: {total * size}`")
     elif least is not None and minimum * size != least:
         message = f"{what} waits for {least} pods, but {minimum} partitions of {size} pods have {minimum * size}"
-        yield error("M733", (*at, "minPartitions"), message, hint="set minAvailable = minPartitions x partitionSize")
+        yield error("M708", (*at, "minPartitions"), message, hint="set minAvailable = minPartitions x partitionSize")
 
 
 # The rules

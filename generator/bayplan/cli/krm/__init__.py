@@ -59,7 +59,7 @@ def _input(words: Sequence[str]) -> tuple[ResourceList | None, Batch]:
 
 
 def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
-    """The job of the configuration. A961: bayplan has no such function."""
+    """The job of the configuration. A960: bayplan has no such function."""
     config = _configured(request.config)
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
@@ -89,12 +89,12 @@ def _configured(config: Any) -> Any:
 def _unknown(config: Any) -> Diagnostic:
     if not isinstance(config, dict):
         hint = "kustomize passes the file that is listed under `transformers:`, `generators:` or `validators:`"
-        return error("A961", (resource_list.SUBJECT,), "the ResourceList has no functionConfig", hint=hint)
+        return error("A960", (resource_list.SUBJECT,), "the ResourceList has no functionConfig", hint=hint)
     kind, version = str(config.get("kind")), config.get("apiVersion")
     message = f"bayplan has no function of kind {kind} and apiVersion {version}"
     if kind in KINDS:
-        return error("A961", ("function", "apiVersion"), message, hint=f"write `apiVersion: {API_VERSION}`")
-    return error("A961", ("function", "kind"), message, hint=suggest(kind, KINDS))
+        return error("A960", ("function", "apiVersion"), message, hint=f"write `apiVersion: {API_VERSION}`")
+    return error("A960", ("function", "kind"), message, hint=suggest(kind, KINDS))
 
 
 def _misplaced(job: Job) -> tuple[Diagnostic, ...]:

@@ -82,4 +82,4 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
 
 def _unfit(name: str) -> Diagnostic:
     message = f'the scheduler needs the file "{name}", and kustomize passes only Kubernetes objects'
-    return error("O811", ("workflow",), message, hint="write the files with `bayplan render -o DIR/`")
+    return error("O808", ("workflow",), message, hint="write the files with `bayplan render -o DIR/`")

@@ -68,7 +68,7 @@ def _grove() -> Any:
 
 
 def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
-    """The pods of a workload. W500: bayplan cannot place its kind; W502 to W516: other reasons why it cannot."""
+    """The pods of a workload. W500: bayplan cannot place its kind; W506 to W516, W641: other reasons why it cannot."""
     key = group(one), kind(one)
     if key in WORKLOADS:
         return WORKLOADS[key](one, beside)

@@ -23,7 +23,7 @@ def pod_clique_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def graph(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """The cliques that Dynamo's operator makes of its components. W519: it makes other pods."""
+    """The cliques that Dynamo's operator makes of its components. W500: it makes other pods."""
     wrong = tuple(_unknown(one))
     if wrong:
         return Outcome(None, wrong)
@@ -47,11 +47,11 @@ def _slots(view: Object, parts: grove.Layout) -> Iterator[TemplateSlot | Diagnos
 
 
 def _unknown(one: Object) -> Iterator[Diagnostic]:
-    """W519: what makes other pods than `multinode` (Dynamo's main branch, graph.go, expandRolesForComponent)."""
+    """W500: what makes other pods than `multinode` (Dynamo's main branch, graph.go, expandRolesForComponent)."""
     if text(one.data, "metadata", "annotations", grove.DYNAMO_GROVE).lower() == "false":
         message = f"Dynamo makes Deployments and LeaderWorkerSets of {title(one)}, because it does not use Grove"
         route = (*one.route, "metadata", "annotations", grove.DYNAMO_GROVE)
-        yield error("W519", route, message, hint="remove the annotation, or remove the placement")
+        yield error("W500", route, message, hint="remove the annotation, or remove the placement")
     places = chain.from_iterable(
         ((part.path, part.data), ((*part.path, "experimental"), get(part.data, "experimental")))
         for part in grove.components(one.data)
@@ -60,4 +60,4 @@ def _unknown(one: Object) -> Iterator[Diagnostic]:
         for key in ("componentGroups", "gpuMemoryService", "failover", "grove", "roles"):
             if get(data, key):
                 message = f"bayplan does not know which pods Dynamo makes of {title(one)} with `{key}`"
-                yield error("W519", (*one.route, *path, key), message, hint="remove it, or remove the placement")
+                yield error("W500", (*one.route, *path, key), message, hint="remove it, or remove the placement")

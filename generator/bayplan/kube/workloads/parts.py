@@ -28,7 +28,7 @@ def slot(
 ) -> TemplateSlot | Diagnostic:
     """The podSet of a pod template. `pods`: their number, if the object by itself does not state it.
 
-    W502: the number of pods or the template is missing or wrong; W511: the name is not valid.
+    W641: the number of pods or the template is missing or wrong; W339: the name is not valid.
     """
     containers = items(one.data, *path, "spec", "containers")
     if not containers or not all(isinstance(each, Mapping) for each in containers):
@@ -36,7 +36,7 @@ def slot(
     if not NAME.fullmatch(called):
         what = f'has the name "{shorten(called)}", which is not valid for a group' if called else "has no name"
         hint = "use at most 63 lower-case letters, digits and dashes"
-        return error("W511", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
+        return error("W339", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
     amounts = pods or amount(one.data, path)
     if amounts.total is None or amounts.replicas is None or amounts.copies is None:
         return unknown(one, _bad_count(one, path))
@@ -55,13 +55,13 @@ def numbered(template_slot: TemplateSlot | Diagnostic, indexed: bool) -> Templat
 
 def _missing(one: Object, route: Route) -> Diagnostic:
     hint = "add a pod template, whose `spec` has a list of `containers`"
-    return error("W502", route, f"{title(one)} has no pod template with containers here", hint=hint)
+    return error("W641", route, f"{title(one)} has no pod template with containers here", hint=hint)
 
 
 def unknown(one: Object, route: Route) -> Diagnostic:
-    """W502: the value at the route is not a number of pods."""
+    """W641: the value at the route is not a number of pods."""
     message = f"the number of pods of {title(one)} is not valid"
-    return error("W502", route, message, hint="write an integer of at least 0")
+    return error("W641", route, message, hint="write an integer of at least 0")
 
 
 def _deepest(one: Object, path: Path) -> Route:
@@ -118,28 +118,28 @@ def templates(
 
 
 def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W511."""
+    """W339."""
     seen: set[str] = set()
     for each in workload.slots:
         if each.name in seen:
             message = f'two parts of {title(one)} have the name "{each.name}"'
-            yield error("W511", (*one.route, *each.path), message, hint="rename one of them")
+            yield error("W339", (*one.route, *each.path), message, hint="rename one of them")
         seen.add(each.name)
     yield from _nameless(workload.placed)
 
 
 def _nameless(one: Object) -> Iterator[Diagnostic]:
-    """W511. The name also becomes a label of the pods."""
+    """W339. The name also becomes a label of the pods."""
     if DOTTED.fullmatch(name(one)):
         return
     hint = "use at most 63 lower-case letters, digits, dashes and dots"
     if not name(one):
         message = f"this {text(one.data, 'kind')} has no name, which its gang needs"
         hint = "set `metadata.name`; `generateName` is not enough"
-        yield error("W511", (*one.route, "metadata"), message, hint=hint)
+        yield error("W339", (*one.route, "metadata"), message, hint=hint)
     else:
         message = f'"{shorten(name(one))}" is not valid as the name of a gang, which is named after this workload'
-        yield error("W511", named(one), message, hint=hint)
+        yield error("W339", named(one), message, hint=hint)
 
 
 def _many(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
@@ -154,11 +154,11 @@ def _many(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
 
 
 def _empty(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W505."""
+    """W506."""
     if workload.idle:
         message = f"{title(workload.object)} has no pods, so bayplan leaves it as it is"
         hint = "run bayplan again after you set its number of pods"
-        yield warning("W505", workload.object.route, message, hint=hint)
+        yield warning("W506", workload.object.route, message, hint=hint)
 
 
 Slots = Sequence[TemplateSlot | Diagnostic]

@@ -67,7 +67,7 @@ def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
         message = f"{title(one)} runs in an existing RayCluster and has no pods of its own to place"
         route = (*one.route, "spec", "clusterSelector")
         hint = "remove the placement here, and place that RayCluster"
-        return Outcome(None, (error("W502", route, message, hint=hint),))
+        return Outcome(None, (error("W641", route, message, hint=hint),))
     return templates("rayjob", one, _ray_slots(one, spec), _scaled(one, spec))
 
 

@@ -35,8 +35,7 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.policy:
         message, hint = f"{message}; it would fit on nodes that are reserved as spares", _or((SPARE_NODE, hint))
         return error("P555", why.place, message, hint=hint, notes=_notes(why))
-    code = "P554" if why.beside else "P551" if why.level else "P558"
-    return error(code, why.place, message, hint=hint, notes=_notes(why))
+    return error("P554" if why.beside else "P551", why.place, message, hint=hint, notes=_notes(why))
 
 
 _CHANNEL = "a node has one IMEX channel, so only one pod of a ComputeDomain runs on it"
@@ -208,7 +207,7 @@ def limited(plan: Plan, queued: bool = False) -> Iterator[Diagnostic]:
 
 
 def growing(plan: Plan) -> Iterator[Diagnostic]:
-    """P570 and P571 of services: no room for the copies that a rollout adds, or for the most that an autoscaler adds.
+    """P570 and P556 of services: no room for the copies that a rollout adds, or for the most that an autoscaler adds.
 
     The other gangs have their usual numbers of copies.
     """
@@ -229,7 +228,7 @@ def growing(plan: Plan) -> Iterator[Diagnostic]:
             if surge:
                 message += f"; a rollout of {limit} needs room for {rolling} (`surge`), and {found} fit"
             hint = f"set `maxReplicas: {max(found - surge, copies)}`, or add nodes before it needs more"
-            yield warning("P571", (*gang.route, "autoscale", "maxReplicas"), message, hint=hint)
+            yield warning("P556", (*gang.route, "autoscale", "maxReplicas"), message, hint=hint)
 
 
 def rollouts(plan: Plan) -> Iterator[Plan]:

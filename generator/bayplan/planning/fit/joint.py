@@ -103,7 +103,7 @@ def _all_in_order(alone: Sequence[Proven]) -> list[Proven]:
 
 
 def _packed(whole: Plan) -> Outcome[Fits]:
-    """A placement of all gangs at once, or of what must start together; otherwise P557 or P567."""
+    """A placement of all gangs at once, or of what must start together; otherwise P557 or P566."""
     from bayplan.planning.fit import explain
 
     result = prove(whole)
@@ -263,7 +263,7 @@ def _domains(plan: Plan, nodes: set[str]) -> str:
 
 
 def _refused(whole: Plan, why: Certificate) -> Diagnostic:
-    """P567: the workflows do not fit together in any packing."""
+    """P566: the workflows do not fit together in any packing."""
     from bayplan.planning.fit import certificate, explain
 
     own = why._replace(unit=why.gang.root, route=why.gang.route, beside=())
@@ -272,7 +272,7 @@ def _refused(whole: Plan, why: Certificate) -> Diagnostic:
     notes = tuple(Note(f'gang "{gang.gang.name}"', gang.route) for gang in why.beside[:SHOWN])
     hint = ", or ".join(filter(None, (found.hint, NOT_TOGETHER)))
     message = f"the workflows do not fit together: {found.message}"
-    return error("P567", found.route, message, hint=hint, notes=(*notes, *found.notes))
+    return error("P566", found.route, message, hint=hint, notes=(*notes, *found.notes))
 
 
 def _contention(alone: Sequence[Proven]) -> tuple[Diagnostic, ...]:

@@ -101,7 +101,7 @@ def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outco
     """The levels if there is no topology: in the pool's own order, or as the groups contain each other.
 
     A key with fewer groups is the coarser one. If two keys have equally many groups, the words in the keys decide,
-    then the order of the file. W462 reports the assumption.
+    then the order of the file. W479 reports the assumption.
     """
     used = _by_key(each for group in groups for task in group.tasks for each in task.requirements)
     sizes = {key: len(_domains(groups, key)) for key in used}
@@ -127,7 +127,7 @@ def _unclear(keys: list[str], sizes: Mapping[str, int], used: Mapping[str, Requi
     for coarse, fine in pairwise(keys):
         if sizes[coarse] == sizes[fine]:
             message = f'bayplan assumes that "{coarse}" is coarser than "{fine}", since there is no topology'
-            yield warning("W462", (*used[fine].route, "key"), message, hint="pass the cluster's topology with -t")
+            yield warning("W479", (*used[fine].route, "key"), message, hint="pass the cluster's topology with -t")
 
 
 # The requirements of a task group's tasks -> a tree of domains, their names scoped by the domains around them.
@@ -192,14 +192,14 @@ def placement(domains: Sequence[Domain], levels: Levels) -> Placement:
 
 
 def conflicts(domain: Domain) -> Iterator[Diagnostic]:
-    """W463: some tasks of a domain require it and others prefer it. OSMO follows the first task."""
+    """W479: some tasks of a domain require it and others prefer it. OSMO follows the first task."""
     hard = [each for each in domain.requirements if each.required]
     soft = [each for each in domain.requirements if not each.required]
     if hard and soft:
         message = f'group "{domain.group}" of key "{hard[0].key}" is required here and preferred elsewhere'
         note = Note("preferred here", soft[0].route)
         hint = "use the same requirementType in all resources; bayplan uses required"
-        yield warning("W463", hard[0].route, message, hint=hint, notes=(note,))
+        yield warning("W479", hard[0].route, message, hint=hint, notes=(note,))
     for part in domain.parts:
         yield from conflicts(part)
 
@@ -255,7 +255,7 @@ def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> 
 
 
 def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
-    """W463, and W464: tasks without topology in a group where others have it."""
+    """W479, and W464: tasks without topology in a group where others have it."""
     top_domains = domains(group.tasks, levels)
     for domain in top_domains:
         yield from conflicts(domain)

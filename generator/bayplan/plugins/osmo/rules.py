@@ -51,7 +51,7 @@ def check_choice(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W402: all tasks and groups have different names, and none has the name of OSMO's own container."""
+    """W401: all tasks and groups have different names, and none has the name of OSMO's own container."""
     first: dict[str, tuple[str, Route]] = {}
     for name, route in _names(workflow):
         other, there = first.setdefault(k8s_name(name), (name, route))
@@ -60,11 +60,11 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
             if other != name:
                 message = f'"{name}" and "{other}" are the same name to OSMO'
             hint = "rename one of the two; OSMO ignores case, and treats - and _ as equal"
-            yield error("W402", (*route, "name"), message, hint=hint, notes=(Note("the first", (*there, "name")),))
+            yield error("W401", (*route, "name"), message, hint=hint, notes=(Note("the first", (*there, "name")),))
     for task in workflow.tasks:
         if k8s_name(task.name) == RESERVED:
             message = f'"{task.name}" is reserved for a container of OSMO'
-            yield error("W402", (*task.route, "name"), message, hint="rename the task")
+            yield error("W401", (*task.route, "name"), message, hint="rename the task")
 
 
 def _names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
@@ -75,7 +75,7 @@ def _names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
 
 
 def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W402: the name of the group that OSMO makes for a task is unique, and not too long."""
+    """W401: the name of the group that OSMO makes for a task is unique, and not too long."""
     taken = {k8s_name(task.name): task for task in workflow.bare_tasks}
     for task in workflow.bare_tasks:
         name = f"{task.name}{SUFFIX}"
@@ -83,22 +83,22 @@ def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
         if other:
             message = f'OSMO makes a group "{name}" for task "{task.name}", but another task has that name'
             notes = (Note("the other task", (*other.route, "name")),)
-            yield error("W402", (*task.route, "name"), message, hint="rename one of the two tasks", notes=notes)
+            yield error("W401", (*task.route, "name"), message, hint="rename one of the two tasks", notes=notes)
         if len(task.name) <= LONGEST < len(name):
             message = f'OSMO makes a group "{name}" for this task: {len(name)} characters, expected at most {LONGEST}'
             hint = f"use at most {LONGEST - len(SUFFIX)} characters in the name of a task outside of groups"
-            yield error("W402", (*task.route, "name"), message, hint=hint)
+            yield error("W401", (*task.route, "name"), message, hint=hint)
 
 
 def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W406: exactly one task of a group is its lead. The only task of a group needs no mark."""
+    """W401: exactly one task of a group is its lead. The only task of a group needs no mark."""
     for group in workflow.groups:
         leads = [task.name for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
             number = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
             message = f'group "{group.data["name"]}" has {number}; expected one task with `lead: true`'
             hint = "keep it only on the task that ends the group" if leads else "add it to one of the tasks"
-            yield error("W406", (*group.route, "tasks"), message, hint=hint)
+            yield error("W401", (*group.route, "tasks"), message, hint=hint)
 
 
 def check_overwritten(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -154,7 +154,7 @@ DEFAULT = "default"
 
 
 def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W411: the resource of a task exists. A workflow without `resources` has an empty default."""
+    """W408: the resource of a task exists. A workflow without `resources` has an empty default."""
     resources = workflow.spec.get("resources", {DEFAULT: {}})
     for task in workflow.tasks:
         name = task.data.get("resource", DEFAULT)
@@ -164,20 +164,20 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
             written = [*map(shorten, workflow.spec.get("resources", ()))]
             hint = suggest(name, written, "resources") or "add it to `resources` of the workflow"
             message = f'the task names an unknown resource: "{shorten(name)}"'
-            yield error("W411", (*task.route, "resource"), message, hint=hint)
+            yield error("W408", (*task.route, "resource"), message, hint=hint)
         else:
             message = f'task "{task.name}" has no `resource`, and the workflow has no resource "{DEFAULT}"'
             known_ones = f" ({listing(map(shorten, resources))})" if resources else ""
             hint = f"set `resource` of the task{known_ones}, or add a resource `{DEFAULT}`"
-            yield error("W411", (*task.route, "name"), message, hint=hint)
+            yield error("W408", (*task.route, "name"), message, hint=hint)
 
 
 def check_unused(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W412: a resource that no task names."""
+    """W446: a resource that no task names."""
     used = {task.data.get("resource", DEFAULT) for task in workflow.tasks}
     places = [route for name, _, route in workflow.resources() if name not in used]
     hint = "remove it, or name it in `resource` of the tasks that need it"
-    yield from gathered(info, "W412", places, "no task uses this resource", hint)
+    yield from gathered(info, "W446", places, "no task uses this resource", hint)
 
 
 # Topology keys (OSMO 6.4, src/utils/job/topology.py).
@@ -253,7 +253,7 @@ def _amounts_hint(value: str) -> str:
 def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:
     """W414: a number without a unit means bytes, and `m` means 1/1024 of a byte. The author likely meant more.
 
-    W415: T, G, M and K are powers of 1000 in Kubernetes, and powers of 1024 in OSMO and bayplan.
+    W414: T, G, M and K are powers of 1000 in Kubernetes, and powers of 1024 in OSMO and bayplan.
     """
     amounts = [(value, route, (split_amount(value) or ("", None))[1]) for value, route in _amounts(workflow)]
     for units in (("",), ("m",), DECIMAL_UNITS):
@@ -268,7 +268,7 @@ def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:
             yield from gathered(warning, "W414", routes, message, f'did you mean "{value[:-1]}Mi"?')
         else:
             message = f"OSMO and bayplan read {value} as {value}i, in powers of 1024; Kubernetes uses powers of 1000"
-            yield from gathered(warning, "W415", routes, message, f'write "{value}i"')
+            yield from gathered(warning, "W414", routes, message, f'write "{value}i"')
 
 
 def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:

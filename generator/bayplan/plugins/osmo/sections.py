@@ -36,7 +36,7 @@ MARKERS = ("{%", "{{", "{#")
 VERSION = 2
 """The only version of the format."""
 
-TWICE = "R132"
+TWICE = "R110"
 """The code of a duplicate key in a mapping. Like PyYAML, OSMO keeps the last one."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
@@ -69,7 +69,7 @@ class Sections(NamedTuple):
 
 
 def split(text: str, subject: str) -> Outcome[Sections]:
-    """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
+    """R123: unknown, repeated or missing sections, another version, or text before the first section."""
     all_sections = list(_sections(text))
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
     first = _KEY.search(text)
@@ -107,7 +107,7 @@ def _whole(text: str, subject: str) -> Outcome[Sections]:
     findings += () if "workflow" in data else (_missing(subject),)
     if "version" in data and (wrong := _version(data["version"])):
         place = spans(SourceMap(text, identity), [("version", KEY)])[0]
-        findings.append(warning("R124", (subject, AT, *place), wrong, hint=VERSION_HINT))
+        findings.append(warning("R123", (subject, AT, *place), wrong, hint=VERSION_HINT))
     return Outcome(None if has_errors(findings) else Sections(section, None), tuple(findings))
 
 
@@ -158,7 +158,7 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
         if line.strip() and not line.startswith(("#", "---", "%")) and line.strip()[0] != "#":
             message = "OSMO ignores this text before the first section"
             place = (subject, AT, number, len(line) - len(line.lstrip()) + 1, number, len(line.rstrip()) + 1)
-            yield warning("R139", place, message, hint="remove it, or move it below a section")
+            yield warning("R123", place, message, hint="remove it, or move it below a section")
             return
 
 
@@ -170,7 +170,7 @@ def _version_of(section: Section, subject: str) -> Iterable[Diagnostic]:
     loaded = load_yaml(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if wrong := _version(value):
-        yield warning("R124", key_place(section, subject), wrong, hint=VERSION_HINT)
+        yield warning("R123", key_place(section, subject), wrong, hint=VERSION_HINT)
 
 
 def _version(value: Any) -> str:
@@ -226,8 +226,8 @@ _MOST = 1000
 
 
 def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, Any]]:
-    """`{"workflow": ...}`. R103 to R119: invalid YAML. R132: a duplicate key. R133: a key that is not a string.
-    R139: a second document."""
+    """`{"workflow": ...}`. R103 to R116: invalid YAML. R110: a duplicate key. R112: a key that is not a string.
+    R123: a second document."""
     loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = Lines(source_map.text), Lines(text)
     findings = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
@@ -238,7 +238,7 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
         marker = re.search(r"[\r\n]---|\Z", source_map.text)
         line = written.at(marker.end() if marker else 0)[0]
         second = source_map.back(Span(line, 1, line, 4))[0]
-        findings.append(error("R139", (subject, AT, *second), message, hint="remove the line `---`"))
+        findings.append(error("R123", (subject, AT, *second), message, hint="remove the line `---`"))
         return Outcome(None, tuple(findings))
     data = loaded.value[0]
     if not isinstance(data, dict):
@@ -260,10 +260,10 @@ def _is_spelled(path: Path) -> bool:
 
 
 def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:
-    """R133 for each path whose key is not a string."""
+    """R112 for each path whose key is not a string."""
     for key, span in zip(keys.values(), spans(source_map, list(keys)), strict=True):
         message = f"the key is {_described(key)}; OSMO refuses keys that are not strings here"
-        yield error("R133", (subject, AT, *span), message, hint="write it in quotes")
+        yield error("R112", (subject, AT, *span), message, hint="write it in quotes")
 
 
 def identity(span: Span) -> tuple[Span, str]:
@@ -284,7 +284,7 @@ def relocate(finding: Diagnostic, source_map: SourceMap, written: Lines, source:
     line = _line(written, finding.route).strip()
     other = line and line != _line(source, here).strip()
     added = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
-    if finding.code == "R105" and "\0" in line and "\0" not in _line(source, here):
+    if finding.code == "R104" and "\0" in line and "\0" not in _line(source, here):
         message = "the template writes a NUL character, which YAML does not allow"
         finding = finding._replace(message=message, hint="remove it from the template")
     return finding._replace(route=here, notes=(*added, *(_note(each, source_map) for each in finding.notes)))

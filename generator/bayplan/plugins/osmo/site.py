@@ -92,7 +92,7 @@ MEMORY = "/dev/shm"
 
 
 def allocations(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Allocation]]:
-    """The allocation of every task by its name; None if a task has none. W452. Each finding is reported once."""
+    """The allocation of every task by its name; None if a task has none. W483. Each finding is reported once."""
     tasks = [(task, group) for group in groups for task in group.tasks]
     outcomes = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
     findings = [each for outcome in outcomes for each in outcome.diagnostics]
@@ -123,7 +123,7 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
 
 
 def _mounts(task: Task) -> Iterator[Diagnostic]:
-    """W468: a platform allows no folder of its nodes by default (OSMO 6.4, PlatformBase).
+    """W483: a platform allows no folder of its nodes by default (OSMO 6.4, PlatformBase).
 
     A warning for /dev/shm, which every node has; an error for other folders.
     """
@@ -132,9 +132,9 @@ def _mounts(task: Task) -> Iterator[Diagnostic]:
         source, route = mount.partition(":")[0], (*task.route, "volumeMounts", number)
         message = f'no pool configuration allows tasks to mount "{source}" from the node'
         if source == MEMORY:
-            yield warning("W468", route, f"{message}; bayplan mounts it anyway", hint=hint)
+            yield warning("W483", route, f"{message}; bayplan mounts it anyway", hint=hint)
         else:
-            yield error("W468", route, message, hint=hint)
+            yield error("W483", route, message, hint=hint)
 
 
 def _configured(

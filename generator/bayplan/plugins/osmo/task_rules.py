@@ -237,7 +237,7 @@ def _credentials(workflow: Workflow) -> Iterator[tuple[str, Any, Route]]:
 
 
 def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W454 and W423: a Secret replaces its whole folder. OSMO adds files to the folder instead."""
+    """W453 and W423: a Secret replaces its whole folder. OSMO adds files to the folder instead."""
     for task in workflow.tasks:
         folders = {name: path for name, path in task.data.get("credentials", {}).items() if isinstance(path, str)}
         for name, path in folders.items():
@@ -245,7 +245,7 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
             parts = [part for part in path.split("/") if part]
             if len(parts) < 2 and "".join(parts) in SYSTEM:
                 message = f'the Secret hides the files of the image in "{shorten(path)}"'
-                yield warning("W454", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
+                yield warning("W453", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
             for inner, at in _mounted(workflow, task, folders):
                 if at != route and "/".join(inner[: len(parts)]) == "/".join(parts) and len(inner) > len(parts):
                     there = shorten("/" + "/".join(inner))
@@ -345,14 +345,14 @@ def _unknown(token: Token, route: Route, names: Collection[str], all_tasks: set[
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W430: what is similar to a token but is not one."""
+    """W429: what is similar to a token but is not one."""
     for task in workflow.tasks:
         for text, route in texts(task.data, task.route):
             for each in sorted(set(misspelt(text))):
                 message = f"{shorten(each)} is not a token of OSMO, so nothing replaces it"
                 tokens = ("{{workflow_id}}", "{{output}}", "{{input:0}}", "{{host:task}}")
                 hint = did_you_mean(each, tokens) or f"OSMO's tokens: {', '.join(tokens)}"
-                yield warning("W430", route, message, hint=hint)
+                yield warning("W429", route, message, hint=hint)
 
 
 def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -447,32 +447,32 @@ def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W442: nothing uploads the output folder."""
+    """W441: nothing uploads the output folder."""
     places = [route for _, route in workflow.left("outputs")]
     message = "bayplan does not upload outputs; the pod's /osmo/data/output is lost when the pod is deleted"
     hint = (
         "set `dataMovers` in the topology; or upload the files in the command or write them to persistent storage, and"
     )
     hint += " remove `outputs`"
-    yield from gathered(warning, "W442", places, message, hint)
+    yield from gathered(warning, "W441", places, message, hint)
 
 
 def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W442: checkpoints and KPIs."""
+    """W441: checkpoints and KPIs."""
     places = [route for _, route in workflow.left("checkpoint")]
     message = "bayplan does not upload checkpoints; OSMO uploads them while the command runs"
     hint = "set `dataMovers` in the topology; or let the command write checkpoints to persistent storage, and remove"
-    yield from gathered(warning, "W442", places, message, f"{hint} `checkpoint`")
+    yield from gathered(warning, "W441", places, message, f"{hint} `checkpoint`")
     for each, route in workflow.entries("checkpoint"):
         folder = each["path"].rstrip("/").rpartition("/")[2]
         if route in workflow.moved and folder != "*" and not each.get("regex", ".*").startswith(".*"):
             message = f'OSMO matches this pattern with paths such as "{shorten(folder)}/file", bayplan with "file"'
             hint = "write `.*` at its beginning, or end `path` with `/*`: both then match what is below the folder"
-            yield warning("W442", (*route, "regex"), message, hint=hint)
+            yield warning("W441", (*route, "regex"), message, hint=hint)
     places = [route for _, route in workflow.entries("kpis")]
     message = "bayplan does not collect KPIs; OSMO collects these files after the command"
     yield from gathered(
-        warning, "W442", places, message, "print the KPIs, or send them from the command; then remove `kpis`"
+        warning, "W441", places, message, "print the KPIs, or send them from the command; then remove `kpis`"
     )
 
 

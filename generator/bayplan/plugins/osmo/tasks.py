@@ -229,7 +229,7 @@ def _checkpoints(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
         path = f"/{each['path'].lstrip('/')}"
         folder = (path.removesuffix("*") if path.endswith("/*") else path).rstrip("/")
         if not folder or ".." in folder.split("/") or any(c in folder or c in each["url"] for c in "*,;"):
-            continue  # W442
+            continue  # W441
         url = each["url"] if path.endswith("/*") else f"{each['url'].rstrip('/')}/{folder.rpartition('/')[2]}"
         frequency = {"everySeconds": max(seconds(each["frequency"]) or 1, 1), "regex": each.get("regex", "")}
         yield "checkpoints", {"url": url, "path": folder, **frequency}, (*task.route, "checkpoint", number)

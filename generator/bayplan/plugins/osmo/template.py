@@ -44,7 +44,7 @@ from bayplan.plugins.osmo.sections import (
 def read_variables(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
     """All variables.
 
-    R123: the defaults are not a mapping. R132: a duplicate key. R133: a name that is not a string. R103 to R119:
+    R123: the defaults are not a mapping. R110: a duplicate key. R112: a name that is not a string. R103 to R116:
     invalid YAML.
     """
     defaults = _defaults(sections.defaults, subject) if sections.defaults else Outcome[Variables]({})
@@ -59,7 +59,7 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
         return Outcome(None, loaded.diagnostics)
     route = key_place(section, subject)
     if len(loaded.value) > 1:
-        wrong = error("R139", route, "default-values has a second YAML document", hint="remove the line `---`")
+        wrong = error("R123", route, "default-values has a second YAML document", hint="remove the line `---`")
         return Outcome(None, (*loaded.diagnostics, wrong))
     value = (
         loaded.value[0].get("default-values", section.text) if isinstance(loaded.value[0], dict) else loaded.value[0]
@@ -165,7 +165,7 @@ def plain(text: str) -> bool:
 
 
 def render(text: str, sections: Sections, values: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
-    """The workflow's section with its source map. R126 to R129: Jinja cannot render it. A931: an unused variable."""
+    """The workflow's section with its source map. R126 to R127: Jinja cannot render it. A931: an unused variable."""
     section = sections.workflow
     if not is_template(text):
         return Outcome(SourceMap(section.padded, identity), _unused((), source))
@@ -233,7 +233,7 @@ class LocalFiles(NamedTuple):
 def inline_local_files(
     data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None
 ) -> Outcome[LocalFiles]:
-    """R134: an unusable file, or contents too. R135: a file elsewhere. One run reports all of them."""
+    """R134: an unusable file, or contents too. R134: a file elsewhere. One run reports all of them."""
     entries = list(_entries(data))
     if not entries:
         return Outcome(LocalFiles(data, {}))

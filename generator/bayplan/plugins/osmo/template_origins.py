@@ -297,7 +297,7 @@ CLOCK = "pass the time with --set, or read the clock in the command: a template 
 def explain_failures(
     reply: Mapping[str, Any], text: str, section: Section, values: Variables, subject: str
 ) -> tuple[Diagnostic, ...]:
-    """R126 to R129, by the reply of the process."""
+    """R126 to R127, by the reply of the process."""
     kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
         return tuple(explain_undefined(reply, text, section, values, subject))
@@ -306,26 +306,26 @@ def explain_failures(
         return (_broken(text, route, message, reply.get("column", 0)),)
     if kind == "security":
         hint = "use only variables, filters and plain methods, as in OSMO"
-        return (error("R128", route, f"the sandbox does not allow this: {message}", hint=hint),)
+        return (error("R127", route, f"the sandbox does not allow this: {message}", hint=hint),)
     if kind == "object":
         hint = "call it, or make a list of it: `... | list`"
         return (error("R127", route, f"the template writes {message}, which is a Python object", hint=hint),)
     if kind == "clock":
         message = f"the template reads the clock: {message}"
-        return (error("R128", route, message, hint=CLOCK),)
+        return (error("R127", route, message, hint=CLOCK),)
     if kind == "time":
         message = f"the template needs more than {TIME} of processor time, the limit of OSMO"
-        return (error("R129", route, message, hint="look for loops over large ranges"),)
+        return (error("R127", route, message, hint="look for loops over large ranges"),)
     if kind == "total":
         most = count(limits().seconds, "second")
         message = f"the templates of this run need more than {most} of processor time together"
         hint = "look for loops over large ranges; to raise the limit, set --limit seconds=N"
-        return (error("R129", route, message, hint=hint),)
+        return (error("R127", route, message, hint=hint),)
     if kind in ("memory", "size"):
         message = f"the template needs more than {MEMORY} of memory, the limit of OSMO"
         if kind == "size":
             message = "the template writes more than 16 Mi characters"
-        return (error("R129", route, message, hint="look for a loop that makes a string or a list grow"),)
+        return (error("R127", route, message, hint="look for a loop that makes a string or a list grow"),)
     return (error("R127", route, f"Jinja cannot render the template: {message}", hint=_other_hint(message)),)
 
 

@@ -50,7 +50,7 @@ def _marker(left: str) -> str:
 
 
 def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The one document of an OSMO file, with its source map. Errors R103 to R119 and R123 to R139, all with places.
+    """The one document of an OSMO file, with its source map. Errors R103 to R116 and R123, all with places.
 
     Routes are `(subject, AT, line, column)` in the file.
     """

@@ -34,7 +34,7 @@ TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
 def new(document: Document) -> Outcome[ClusterTopology]:
-    """The pools in a file, one for each platform, with empty domains: W497, W478 and W498. None if a pool has
+    """The pools in a file, one for each platform, with empty domains: W497, W466 and W498. None if a pool has
     errors."""
     configs, diagnostics = read_all(document)
     if not configs or has_errors(diagnostics):
@@ -111,7 +111,7 @@ def _mistaken(config: PoolConfig) -> Iterator[Diagnostic]:
         if key.label in MISTAKEN:
             message = f'no driver sets the node label "{key.label}"; bayplan writes "{MISTAKEN[key.label]}" instead'
             hint = "also correct it in the pool configuration: pods with this label would wait forever in OSMO"
-            yield warning("W478", (*key.route, "label"), message, hint=hint)
+            yield warning("W466", (*key.route, "label"), message, hint=hint)
 
 
 def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
@@ -129,7 +129,7 @@ def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit,
     """What a topology gains of all pools in a file: selectors and tolerations, of each platform that is one of its
     pools. Levels keep their names and nodes their places. None where a pool has errors.
 
-    W478, W479 and W498 say where the two differ.
+    W466, W479 and W498 say where the two differ.
     """
     configs, diagnostics = read_all(document)
     if has_errors(diagnostics):

@@ -411,14 +411,14 @@ def _awaited(waits: Waits) -> set[str]:
 
 
 def _lead_findings(gangs: tuple[Gang, ...], awaited: Collection[str]) -> Iterator[Diagnostic]:
-    """W469: gangs that wait for each other share a JobSet, and nothing in a JobSet stops the tasks beside a lead."""
+    """W449: gangs that wait for each other share a JobSet, and nothing in a JobSet stops the tasks beside a lead."""
     for gang in gangs:
         if gang.group.lead and gang.node.name in awaited:
             message = (
                 f'groups after "{gang.group.name}" wait until all its tasks end; OSMO ends the group with its lead'
             )
             hint = "let the other tasks exit by themselves after the lead"
-            yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
+            yield warning("W449", (*gang.group.lead.route, "lead"), message, hint=hint)
             if gang.group.ignores_failures:
                 message = (
                     f'a failed task ends group "{gang.group.name}", for which other groups wait; in OSMO the group'

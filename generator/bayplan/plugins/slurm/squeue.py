@@ -165,7 +165,7 @@ def read_text(source: SourceFile, ledger: Ledger) -> Iterator[Diagnostic]:
             _total(ledger, record.route, record.pairs["nodename"], record.pairs.get("state", ""), used)
         except ValueError as problem:
             name = record.pairs["nodename"][:80]
-            yield error("R161", record.route, f'bayplan cannot read node "{name}": {problem}', hint=HINT)
+            yield error("R160", record.route, f'bayplan cannot read node "{name}": {problem}', hint=HINT)
     for each in faults:
         yield error("R160", each.route, f"the output is not complete: {each.message}", hint=each.hint)
 

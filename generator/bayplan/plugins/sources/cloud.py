@@ -264,7 +264,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
         if each.name and earlier is not each and (earlier.path, earlier.reason) != (each.path, each.reason):
             notes = (Note("the first one is here", earlier.route),)
             message = f'instance "{each.name}" is listed twice, in different places'
-            yield error("T502", each.route, message, notes=notes, hint="remove the older entry")
+            yield error("T401", each.route, message, notes=notes, hint="remove the older entry")
 
 
 def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -297,4 +297,4 @@ def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnos
     if placed and not cloud.nodes:
         message = f'nodes without another source have the names of their instances, such as "{placed[0].name}"'
         hint = "also import `kubectl get nodes -o json`, whose spec.providerID has the instance IDs"
-        yield info("T559", at, message, hint=hint)
+        yield info("T537", at, message, hint=hint)

@@ -114,14 +114,14 @@ def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], issues: li
 
 
 def _others(having: Mapping[str, tuple[Route, tuple[Rail, ...], str]], usual: tuple[Rail, ...]) -> Iterator[Diagnostic]:
-    """T619."""
+    """T514."""
     others = [name for name, (_, rails_, _) in having.items() if rails_ != usual]
     if others:
         message = (
             f"{len(others)} of {len(having)} nodes have other network cards than the rest: {listing(others, 'and', 3)}"
         )
         hint = "describe their cards as another fabric, and set `node.fabrics`: a fabric has equal rails on all nodes"
-        yield warning("T619", having[others[0]][0], message, hint=hint)
+        yield warning("T514", having[others[0]][0], message, hint=hint)
 
 
 GROUP, KIND = "resource.k8s.io", "ResourceSlice"
@@ -280,10 +280,10 @@ def _report(name: str, node: Node) -> Iterator[Diagnostic]:
         (one, _), (other, route) = list(node.places.items())[:2]
         message = f'network cards of node "{name}" report two places, {"/".join(one)} and {"/".join(other)}'
         notes = (Note("a card with the first place is here", node.places[one]),)
-        yield error("T474", route, message, notes=notes, hint="correct the labels of the node: it has one place")
+        yield error("T401", route, message, notes=notes, hint="correct the labels of the node: it has one place")
     if len(node.products) > 1:
         message = f'node "{name}" has {len(node.products)} kinds of GPU: {", ".join(sorted(node.products))}'
-        yield warning("T553", node.route, message, hint="describe such nodes by hand: a pool has one kind")
+        yield warning("T555", node.route, message, hint="describe such nodes by hand: a pool has one kind")
     if node.unhealthy:
         message = f'listed node "{name}" as unhealthy, because GPUs such as {node.unhealthy[0]} have taints'
         yield info("T513", node.route, message, hint="import again when the driver has removed the taints")

@@ -34,13 +34,13 @@ def start(text: str) -> int:
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """An AppDef as data. R140: the file is made for a person or for TorchX."""
+    """An AppDef as data. A912: the file is made for a person or for TorchX."""
     if not claims(text):
         return document.read(name, raw, subject)
     what = "the output of a dry run of TorchX" if start(text) > 1 or text.startswith("===") else "a request to TorchX"
     message = f"this is {what}; bayplan reads the AppDef of an application as JSON or YAML"
     hint = "write it with `json.dumps(dataclasses.asdict(app))`, or run the application with `torchx run -s bayplan`"
-    return Outcome(None, (error("R140", (subject, AT, start(text), 1), message, hint=hint),))
+    return Outcome(None, (error("A912", (subject, AT, start(text), 1), message, hint=hint),))
 
 
 def sniff(data: Any) -> bool:

@@ -57,7 +57,7 @@ class FabricAttachment(NamedTuple):
 def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
     """The fabric of devices and networks.
 
-    W594: cards without a fabric; W595: devices and networks do not match, or there are several shares; W597: settings
+    W595: cards without a fabric; W595: devices and networks do not match, or there are several shares; W595: settings
     of a network other than its name.
 
     Networks without a fabric stay in the template, where W522 reports them.
@@ -164,17 +164,17 @@ def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) ->
 
 
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
-    """W597: bayplan uses only the networks of an annotation; the fabric defines order and interface names."""
+    """W595: bayplan uses only the networks of an annotation; the fabric defines order and interface names."""
     if more := sorted({key for each in requested.networks for key in each.data if key not in NAMED}):
         message = f"the fabric attaches the networks; bayplan ignores {listing(more, 'and')} of the annotation"
         hint = f"remove {listing(more, 'and')}, or import the application, and set `template` instead of `fabric`"
-        yield warning("W597", requested.network_route, message, hint=hint)
+        yield warning("W595", requested.network_route, message, hint=hint)
     if len(rails) == len(requested.networks) and (
         other := tuple(_renamed_interfaces(fabric, rails, requested.networks))
     ):
         message = f"the fabric defines the order and interfaces of its networks: {', '.join(other)}"
         hint = "set `interface` of the rails in the topology, and list the networks in the order of the rails"
-        yield warning("W597", requested.network_route, message, hint=hint)
+        yield warning("W595", requested.network_route, message, hint=hint)
 
 
 def _renamed_interfaces(fabric: Fabric, rails: Sequence[int], networks: Sequence[Selection]) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _unknown(requested: FabricRequest, devices: Mapping[str, int]) -> Iterator[D
         if requested.networks or name.startswith(CARDS):
             message = f'no fabric of the topology has the resource "{name}": pods get only the devices'
             hint = "describe the cards in `fabrics` of the topology to get networks, IPC_LOCK and NCCL variables"
-            yield info("W594", (*requested.device_route, name), message, hint=hint)
+            yield info("W595", (*requested.device_route, name), message, hint=hint)
 
 
 # Names of TorchX -> DNS labels, which Kubernetes requires.
@@ -245,7 +245,7 @@ def choose_pool(
 ) -> PoolChoice:
     """The pool whose nodes have the instance type, or the labels of an overlay's nodeSelector.
 
-    W580: no pool has the instance type, or several have it.
+    W465: no pool has the instance type, or several have it.
     """
     kind = str((resource.get("capabilities") or {}).get(INSTANCE) or "")
     labels = {**({INSTANCE: kind} if kind else {}), **selector}
@@ -264,14 +264,14 @@ def choose_pool(
     if len(names) == 1:
         message = f'no pool has nodes of instance type "{kind}"; the pods run in the only pool, "{names[0]}"'
         hint = f"add {INSTANCE}: {kind} to the pool's nodeSelector"
-        return PoolChoice(names[0], selector, (warning("W580", route, message, hint=hint),))
+        return PoolChoice(names[0], selector, (warning("W465", route, message, hint=hint),))
     quoted = listing(names, "and")
     message = f'no pool has nodes of instance type "{kind}"; the pools are {quoted}'
     hint = f"add {INSTANCE}: {kind} to the nodeSelector of exactly one pool"
     if fitting:
         message = f'several pools have nodes of instance type "{kind}": {quoted}'
         hint = f"keep {INSTANCE}: {kind} in the nodeSelector of only one pool"
-    return PoolChoice("", {}, (error("W580", route, message, hint=hint),))
+    return PoolChoice("", {}, (error("W465", route, message, hint=hint),))
 
 
 class Amounts(NamedTuple):

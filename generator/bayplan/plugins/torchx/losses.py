@@ -45,7 +45,7 @@ class MetadataRequests(NamedTuple):
 
 
 def application_requests(app: Mapping[str, Any]) -> MetadataRequests:
-    """The requests of the application. W589: an unknown key, or an invalid value."""
+    """The requests of the application. A940: an unknown key, or an invalid value."""
     return _metadata_requests(app.get("metadata") or {}, WORDS, (*ROOT, "metadata"))
 
 
@@ -80,12 +80,12 @@ def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], rout
 def _wrong(word: str, value: Any, words: tuple[str, ...], route: Route) -> Iterator[Diagnostic]:
     if word not in words:
         hint = did_you_mean(word, words) or f"use one of {listing(words)}"
-        yield error("W589", (*route, KEY), f'unknown metadata "{PREFIX}{word}"', hint=hint)
+        yield error("A940", (*route, KEY), f'unknown metadata "{PREFIX}{word}"', hint=hint)
     elif not isinstance(value, str):
-        yield error("W589", route, f"the value of {PREFIX}{word} must be a string", hint="put it in quotes")
+        yield error("A940", route, f"the value of {PREFIX}{word} must be a string", hint="put it in quotes")
     elif word == "placement" and not _placement(value):
         hint = "write required=spine,preferred=rack, or one of the two"
-        yield error("W589", route, f'"{value}" does not name a required or preferred level', hint=hint)
+        yield error("A940", route, f'"{value}" does not name a required or preferred level', hint=hint)
 
 
 def _placement(text: str) -> dict[str, str]:
@@ -137,22 +137,22 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W570, W573, W575, W588, W593 for one role."""
+    """W584, W573, W320, W588 for one role."""
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
         if role_data.get(key):
             message = f'role "{role_data["name"]}" has {what}, which only TorchX can add to the image'
             hint = "build the image first, set it in `image`, and remove the workspace"
-            yield warning("W570", (*route, key), message, hint=hint)
+            yield warning("W584", (*route, key), message, hint=hint)
     yield from _variables(role_data, route)
     least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
     if least > most:  # a gang cannot wait for more replicas than it has
         message = f'role "{role_data["name"]}" has min_replicas {least} but only {most} replicas; bayplan waits for all'
-        yield warning("W593", (*route, "min_replicas"), message, hint="raise num_replicas, or lower min_replicas")
+        yield warning("W588", (*route, "min_replicas"), message, hint="raise num_replicas, or lower min_replicas")
     resource = role_data.get("resource") or {}
     if missing := [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]:  # rule TX02
         what = listing(missing, "and")
         message = f'role "{role_data["name"]}" does not set {what}: its pods request none, and may run on a full node'
-        yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
+        yield info("W320", (*route, "resource"), message, hint=f"set {what} of the resource")
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
             message = f'bayplan and TorchX do not select nodes by capability "{name}"'
@@ -213,7 +213,7 @@ class _Reader(NamedTuple):
 
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
-    """The overlay of a role. W583, W584, W588. `name`: the name of the role's podSet."""
+    """The overlay of a role. W588, W584. `name`: the name of the role's podSet."""
     findings: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
     value = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
@@ -333,11 +333,11 @@ def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
 
 
 def _one_replica(name: str, which: str, reader: _Reader, route: Route) -> Iterator[Diagnostic]:
-    """W583: TorchX would behave differently; W584: the overlay changes only one replica."""
+    """W588: TorchX would behave differently; W584: the overlay changes only one replica."""
     if which and reader.replicas > 1:
         message = f'the overlay changes only container "{name}" of replica {which}, but all replicas are identical'
         hint = f"rename it to {reader.role}-${{replica_id}} to change all replicas"
         yield error("W584", route, message, hint=hint)
     elif not which:
         message = f'bayplan applies "{name}" to the container of every replica; TorchX 0.8 would add another container'
-        yield warning("W583", route, message, hint=f"TorchX names the containers {reader.role}-0, {reader.role}-1, ...")
+        yield warning("W588", route, message, hint=f"TorchX names the containers {reader.role}-0, {reader.role}-1, ...")

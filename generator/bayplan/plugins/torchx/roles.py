@@ -88,7 +88,7 @@ class Mounts(NamedTuple):
 def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
     """The volumes and mounts of a role.
 
-    W571 (rule TX02): devices that a device plugin provides; W577: devices that need a privileged pod, and mounts
+    W571 (rule TX02): devices that a device plugin provides; W584: devices that need a privileged pod, and mounts
     without one source; W598: an invalid name of a PersistentVolumeClaim.
     """
     result = Mounts([], [], [])
@@ -100,7 +100,7 @@ def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route)
         elif claim == ("src_path" in each):
             hint = "set either src (a PersistentVolumeClaim) or src_path (a directory of the node)"
             message = f'the mount at "{each["dst_path"]}" has no source, or two'
-            result.findings.append(error("W577", at, message, hint=hint))
+            result.findings.append(error("W584", at, message, hint=hint))
         else:
             name, read_only = f"mount-{number}", {"readOnly": True} if each.get("read_only") else {}
             source = {"claimName": each["src"]} if claim else {"path": each["src_path"]}
@@ -120,7 +120,7 @@ def _device(each: Mapping[str, Any], fabric: bool, at: Route) -> Diagnostic:
     hint = "request the device by a device plugin's resource in `devices`"
     if path.startswith(RDMA):
         hint = "request the cards in `devices`, and describe them in `fabrics` of the topology"
-    return error("W577", at, message, hint=hint)
+    return error("W584", at, message, hint=hint)
 
 
 FIELD = "[FIELD_PATH]"
@@ -216,7 +216,7 @@ def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
 def _attachment(
     resource: Mapping[str, Any], overlay: Overlay, choice: devices.PoolChoice, site: Site, route: Route
 ) -> tuple[FabricAttachment, tuple[Diagnostic, ...]]:
-    """The fabric. W597: an annotation that Multus cannot parse."""
+    """The fabric. W595: an annotation that Multus cannot parse."""
     text, at = overlay.networks, (*overlay.route, "metadata", "annotations", NETWORKS)
     if text is None:
         text, at = site.scheduler_args.get("network") or None, ("workflow", "scheduler_args", "network")
@@ -224,7 +224,7 @@ def _attachment(
     wrong: tuple[Diagnostic, ...] = ()
     if annotation.fault or not isinstance(text, str | None):
         hint = "write `namespace/name` separated by commas, or a JSON list of mappings with `name`"
-        wrong = (error("W597", at, "Multus cannot parse this list of networks", hint=hint),)
+        wrong = (error("W595", at, "Multus cannot parse this list of networks", hint=hint),)
     pool = site.topology.pool(choice.name) if site.topology and choice.name else None
     default = site.topology.defaults.get("namespace", "") if site.topology else ""
     request = FabricRequest(
@@ -307,13 +307,13 @@ def _needs_address(role: Mapping[str, Any], texts: RoleTexts, attachment: Fabric
 
 
 def _clashes(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
-    """W581: the role sets a variable that a macro needs."""
+    """W573: the role sets a variable that a macro needs."""
     needed = {"replica_id": (NUMBER, f"PET_{NUMBER}"), "rank0_env": (RANK0,)}
     for macro in sorted(texts.used & set(needed)):
         for name in needed[macro]:
             if name in texts.env:
                 message = f'the macro ${{{macro}}} uses the variable "{name}", which the role sets itself'
-                yield error("W581", (*route, "env", name), message, hint="rename the role's variable")
+                yield error("W573", (*route, "env", name), message, hint="rename the role's variable")
 
 
 def _origins(route: Route, overlay: Overlay) -> dict[Route, Route]:

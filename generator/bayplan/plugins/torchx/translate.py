@@ -109,7 +109,7 @@ def _origins(roles: tuple[TranslatedRole, ...], requests: MetadataRequests) -> d
 
 
 def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """W574: a name that changes by more than case, dots and underscores, or that two roles share."""
+    """W461: a name that changes by more than case, dots and underscores, or that two roles share."""
     pairs: list[tuple[str, str, Route]] = [(data["name"], name, (*ROOT, "name"))]
     pairs += [
         (role["name"], own, (*ROLES, number, "name"))
@@ -119,11 +119,11 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
     for number in twice:
         old, new, at = pairs[number + 1]
         message = f'another role already has the name "{label(old)}", so bayplan renames "{old}" to "{new}"'
-        yield info("W574", at, message, hint="give each role a unique name")
+        yield info("W461", at, message, hint="give each role a unique name")
     others = [each for number, each in enumerate(pairs, -1) if number not in twice]
     changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
         notes = tuple(Note(f'"{other}" becomes "{short}"', route) for other, short, route in rest)
         message = f'bayplan renames "{old}" to "{new}", which is valid in Kubernetes'
-        yield info("W574", at, message, notes=notes, hint="use short names of lowercase letters, digits and hyphens")
+        yield info("W461", at, message, notes=notes, hint="use short names of lowercase letters, digits and hyphens")

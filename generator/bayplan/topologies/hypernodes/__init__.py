@@ -87,7 +87,7 @@ def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | N
 
 
 def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """M722 and M728: faults of each member."""
+    """M722 and M720: faults of each member."""
     if not each.members:
         at = (*each.route, "spec")
         yield error("M722", at, f'HyperNode "{each.name}" has no members', hint="add its nodes or HyperNodes")
@@ -95,7 +95,7 @@ def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterato
         yield from _selector(each, member, nodes)
     if {NODE, HYPER_NODE} <= {member.kind for member in each.members}:
         message = f'HyperNode "{each.name}" has both nodes and HyperNodes as members, so these nodes skip a tier'
-        yield warning("M728", (*each.route, "spec", "members"), message, hint="move the nodes to a HyperNode below it")
+        yield warning("M720", (*each.route, "spec", "members"), message, hint="move the nodes to a HyperNode below it")
 
 
 def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
@@ -185,7 +185,7 @@ def _holds(own: Labels, rule: Any) -> bool:
 
 
 def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
-    """M722, M723: each child exists and has a lower tier."""
+    """M722, M720: each child exists and has a lower tier."""
     for member in each.of(HYPER_NODE):
         child = tree.get(member.name)
         if child is None:
@@ -198,7 +198,7 @@ def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
             )
             notes = (Note("the tier of the member", (*child.route, "spec", "tier")),)
             hint = f'raise the tier of "{each.name}"'
-            yield error("M723", (*each.route, "spec", "tier"), message, hint=hint, notes=notes)
+            yield error("M720", (*each.route, "spec", "tier"), message, hint=hint, notes=notes)
 
 
 def _in_two(hyper_nodes: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[Member, str, str, Route]]:
@@ -251,7 +251,7 @@ def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 
 def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M727: a tier name has one tier."""
+    """M720: a tier name has one tier."""
     first: dict[str, ReadHyperNode] = {}
     for each in hyper_nodes:
         other = first.setdefault(each.tier_name, each) if each.tier_name else each
@@ -262,12 +262,12 @@ def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
             )
             notes = (Note("the other tier", (*other.route, "spec", "tier")),)
             yield warning(
-                "M727", (*each.route, "spec", "tierName"), message, hint="use one name for each tier", notes=notes
+                "M720", (*each.route, "spec", "tierName"), message, hint="use one name for each tier", notes=notes
             )
 
 
 def _uneven(tree: Tree) -> Iterator[Diagnostic]:
-    """M728: all leaves below one HyperNode have one tier."""
+    """M720: all leaves below one HyperNode have one tier."""
     held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
     for name in sorted(set(tree) - held):
         tiers = {each.tier: each for each in map(tree.get, _below(name, tree)) if each and not any(each.of(HYPER_NODE))}
@@ -278,4 +278,4 @@ def _uneven(tree: Tree) -> Iterator[Diagnostic]:
                 f' ("{other.name}"), so one tier means different levels'
             )
             hint = "give all branches the same number of tiers (volcano#5877)"
-            yield warning("M728", (*tree[name].route, "spec", "members"), message, hint=hint)
+            yield warning("M720", (*tree[name].route, "spec", "members"), message, hint=hint)

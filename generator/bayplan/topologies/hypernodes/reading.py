@@ -225,7 +225,7 @@ def _uneven(chains: Sequence[Chain]) -> Iterator[Diagnostic]:
             f" {_tiers(other)}; a pool has one list of levels"
         )
         hint = "split the file into trees, import each one, and copy their pools into one topology"
-        yield error("T453", (*other[-1].route, "spec", "tier"), message, hint=hint)
+        yield error("T450", (*other[-1].route, "spec", "tier"), message, hint=hint)
 
 
 def _tiers(chain: Chain) -> str:
@@ -236,7 +236,7 @@ ONE_BY_ONE = "name the nodes with `exactMatch`, or write the pattern without rep
 
 
 def _unnamed(hyper_nodes: Sequence[ReadHyperNode], nodes_known: bool) -> Iterator[Diagnostic]:
-    """T452: members whose nodes are unknown. `nodes_known`: the nodes are known, but the pattern takes too long."""
+    """T557: members whose nodes are unknown. `nodes_known`: the nodes are known, but the pattern takes too long."""
     unnamed = [
         (each, one)
         for each in hyper_nodes
@@ -246,10 +246,10 @@ def _unnamed(hyper_nodes: Sequence[ReadHyperNode], nodes_known: bool) -> Iterato
     hint = ONE_BY_ONE if nodes_known else "also import the nodes: `kubectl get nodes -o json`"
     for each, member in unnamed[:MOST_REPORTED]:
         message = f'left out the nodes that HyperNode "{each.name}" selects, because the file does not list them'
-        yield warning("T452", member.route, message, hint=hint)
+        yield warning("T557", member.route, message, hint=hint)
     if len(unnamed) > MOST_REPORTED:
         message = f"left out the nodes that {len(unnamed) - MOST_REPORTED} more members select"
-        yield warning("T452", unnamed[MOST_REPORTED][1].route, message, hint=hint)
+        yield warning("T557", unnamed[MOST_REPORTED][1].route, message, hint=hint)
 
 
 def _no_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:

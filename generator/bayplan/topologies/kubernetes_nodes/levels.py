@@ -211,7 +211,7 @@ def _report_one_each(tiers: Sequence[Tier], rows: Sequence[Row], where: str, rep
 
 
 def _report_order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, report: Report) -> bool:
-    """T508, and whether there is any: a value of the coarser level determines the value of the finer one."""
+    """T405, and whether there is any: a value of the coarser level determines the value of the finer one."""
     before = len(report.diagnostics)
     for depth in range(1, len(tiers)):
         coarse, fine = len({row.path[depth - 1] for row in rows}), len({row.path[depth] for row in rows})
@@ -219,7 +219,7 @@ def _report_order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, report
             one, other = tiers[depth - 1], tiers[depth]
             message = f'"{one.label}" is finer than "{other.label}" in {where}: {coarse} values, and {fine}'
             hint = f'name "{other.label}" before "{one.label}": levels go from coarse to fine'
-            report.error("T508", rows[0].group.names, message, hint=hint)
+            report.error("T405", rows[0].group.names, message, hint=hint)
     return len(report.diagnostics) > before
 
 
@@ -234,7 +234,7 @@ def _repeat(rows: Sequence[Row], depth: int, tiers: Sequence[Tier], where: str, 
     if structural and 2 * len(several) >= len(parents):
         message = f'values of "{tier.label}" repeat under several parents in {where}: {listing(several, "and", 3)}'
         hint = "no action needed: bayplan sets `unique: parent` on the level"
-        report.info("T506", rows[0].group.names, message, hint=hint)
+        report.info("T518", rows[0].group.names, message, hint=hint)
         return True
     for value, held in list(several.items())[:MOST]:
         few, many = minority(held)

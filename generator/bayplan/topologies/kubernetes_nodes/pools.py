@@ -68,7 +68,7 @@ def report_states(
         names, (key, value, effect) = nodes_of(held), taint
         whole = f"{key}{f'={value}' if value else ''}:{effect}"
         message = f"{has(names)} the taint {whole}, which most nodes of the pool lack; bayplan counts them as reserved"
-        report.info("T524", names, message, hint="remove the taint if any pod of the pool may run there")
+        report.info("T513", names, message, hint="remove the taint if any pod of the pool may run there")
 
 
 def _report_short(key: str, allocatable: int, wanted: int, names: Sequence[str], report: Report) -> None:
@@ -204,7 +204,7 @@ def _selector(
         (key, value), names = next(iter(result.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also matches {named(names)} outside of all pools'
         hint = "label them like the other nodes, or cordon them; otherwise pods can land on them"
-        report.warning("T591", names, message, hint=hint)
+        report.warning("T433", names, message, hint=hint)
     return result
 
 
@@ -265,12 +265,12 @@ def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, Accel
         if kind and not by_plugin:
             message = f'no node of pool "{each.family.name}" offers "{resource}", so pods request GPUs through DRA'
             hint = "if you do not use DRA, check that the device plugin runs"
-            report.info("T525", nodes_of(each.family.groups), message, hint=hint)
+            report.info("T527", nodes_of(each.family.groups), message, hint=hint)
     return dict(sorted(result.items()))
 
 
 def _report_part(grown: FamilyTree, report: Report) -> None:
-    """T528: workloads that need whole GPUs must not get parts of GPUs."""
+    """T527: workloads that need whole GPUs must not get parts of GPUs."""
     family = grown.family
     offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
     message = (
@@ -278,7 +278,7 @@ def _report_part(grown: FamilyTree, report: Report) -> None:
         f' accelerator is "{family.kind}" ({family.machine.product.strip("-")})'
     )
     hint = "no action needed; whole GPUs are another accelerator, which these nodes do not offer"
-    report.info("T528", nodes_of(family.groups), message, hint=hint)
+    report.info("T527", nodes_of(family.groups), message, hint=hint)
 
 
 # Headroom: pods of DaemonSets request part of the allocatable CPU and memory, and a node list does not say how much. A

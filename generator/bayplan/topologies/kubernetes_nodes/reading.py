@@ -123,10 +123,10 @@ def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterato
                 if wrong <= MOST_REPORTED:
                     yield unread(each, problem, (*at, AT, line, column))
         if wrong > MOST_REPORTED:
-            yield error("T501", at, f"cannot read {wrong - MOST_REPORTED} more nodes")
+            yield error("T530", at, f"cannot read {wrong - MOST_REPORTED} more nodes")
     except WrongError as problem:
         hint = PAGES if problem.partial else "write the complete file again with `kubectl get nodes -o json`"
-        code = "T529" if problem.partial else "T501"
+        code = "T529" if problem.partial else "T530"
         yield error(code, (*at, AT, problem.line, problem.column), problem.message, hint=hint)
 
 
@@ -143,10 +143,10 @@ def goes_on(metadata: Any) -> str:
 
 
 def unread(node: Any, problem: Exception, place: Route) -> Diagnostic:
-    """T501: an object that is not a valid node."""
+    """T530: an object that is not a valid node."""
     name = str(get(node, "metadata", "name") or "")[:80]
     message = f'cannot read node "{name}": {problem}' if name else f"cannot read a node: {problem}"
-    return error("T501", place, message, hint="use the unchanged output of `kubectl get nodes -o json`")
+    return error("T530", place, message, hint="use the unchanged output of `kubectl get nodes -o json`")
 
 
 def objects(pieces: Pieces, lists: Container[str] = ITEMS) -> Iterator[tuple[int, int, Any]]:
@@ -339,7 +339,7 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
             if wrong <= MOST_REPORTED:
                 yield _fault(line, number, problem, (subject, AT, number, 1))
     if wrong > MOST_REPORTED:
-        yield error("T501", (subject, AT, 1, 1), f"cannot read {wrong - MOST_REPORTED} more lines")
+        yield error("T530", (subject, AT, 1, 1), f"cannot read {wrong - MOST_REPORTED} more lines")
 
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
@@ -350,7 +350,7 @@ def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnost
     declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 8"
     hint = "write the complete file again with the command of the documentation"
     message = f"{len(line)} characters are too long for a node" if len(line) > LONGEST else declared
-    return error("T501", place, f"cannot read line {number}: {message}", hint=hint)
+    return error("T530", place, f"cannot read line {number}: {message}", hint=hint)
 
 
 def _learned(

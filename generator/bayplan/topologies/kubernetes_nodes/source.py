@@ -26,7 +26,7 @@ MOST_CARDS = 1024
 
 
 def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
-    """T501 for labels, taints and resources that Kubernetes does not accept, once for each kind of node."""
+    """T530 for labels, taints and resources that Kubernetes does not accept, once for each kind of node."""
     reported, good, checked = 0, {""}, set[int]()
     for each in all_nodes.groups:
         declared = [key for key, value in each.labels.items() if value not in good and key in keys]
@@ -40,7 +40,7 @@ def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
             if reported <= MOST:
                 name = each.names[0]
                 hint = "use the unchanged output of kubectl; names and values have letters, digits, dashes, dots and _"
-                yield error("T501", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
+                yield error("T530", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
 
 
 def _label(group: NodeGroup, key: str, good: set[str]) -> str:
@@ -170,7 +170,7 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
         listed = items(document.data, "items")
         if listed and "kind" not in document.data:  # kubectl writes it after the items
             message = "the list has no kind after its items, so the file is truncated"
-            yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
+            yield error("T530", at, message, hint="write it again with `kubectl get nodes -o yaml`")
         if listed and (message := reading.goes_on(get(document.data, "metadata"))):
             yield error("T529", (*at, "metadata"), message, hint=reading.PAGES)
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
@@ -185,10 +185,10 @@ def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:
     """Faults of the list of nodes, and of the options for it."""
     for name, place in all_nodes.twice[:MOST_REPORTED]:
         notes = (Note("the first one is here", all_nodes.places[name]),)
-        yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
+        yield error("T401", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
     if len(all_nodes.twice) > MOST_REPORTED:
         yield error(
-            "T502",
+            "T401",
             all_nodes.twice[MOST_REPORTED][1],
             f"{len(all_nodes.twice) - MOST_REPORTED} more nodes are listed twice",
         )
@@ -198,23 +198,23 @@ def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:
     carried = {key for each in all_nodes.groups for key, value in each.labels.items() if value}
     if options.preset and options.preset not in PRESETS:
         hint = suggest(options.preset, PRESETS, "presets")
-        yield error("T517", first, f'there is no preset "{options.preset}"', hint=hint)
+        yield error("T503", first, f'there is no preset "{options.preset}"', hint=hint)
     elif options.preset and not any(tier.label in carried for tier in PRESETS[options.preset]):
         wanted = listing((tier.label for tier in PRESETS[options.preset][-4:]), "or")
         message = f'no node has a label of the preset "{options.preset}"'
-        yield error("T517", first, message, hint=f"label the nodes with {wanted}, or choose another --preset")
+        yield error("T503", first, message, hint=f"label the nodes with {wanted}, or choose another --preset")
     for level in options.levels:
         if level.label == HOSTNAME_LABEL:
             message = f'every pool already ends in the level of "{HOSTNAME_LABEL}", here named "{level.name}"'
-            yield error("T517", first, message, hint="remove this --level")
+            yield error("T503", first, message, hint="remove this --level")
         elif level.label not in carried:
             hint = did_you_mean(level.label, all_nodes.keys) or "use a label of `kubectl get nodes --show-labels`"
-            yield error("T517", first, f'no node has the label "{level.label}"', hint=hint)
+            yield error("T503", first, f'no node has the label "{level.label}"', hint=hint)
     if all_nodes.hosts:
         names = sorted(all_nodes.hosts)
         message = f'{has(names)} another name in "{HOSTNAME_LABEL}", such as "{all_nodes.hosts[names[0]]}"'
         hint = "bayplan uses the names; a pod that selects a host by this label must use the label's value"
-        yield warning("T511", all_nodes.places[names[0]], message, hint=hint)
+        yield warning("T537", all_nodes.places[names[0]], message, hint=hint)
 
 
 def _name(source: SourceFile) -> str:

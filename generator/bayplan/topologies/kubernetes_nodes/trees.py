@@ -102,13 +102,13 @@ def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
 
 
 def _report_unmodelled(groups: Iterable[NodeGroup], report: Report) -> None:
-    """T590: accelerators that bayplan has no kind for."""
+    """T527: accelerators that bayplan has no kind for."""
     unmodelled = grouped((strange, each) for each in groups if (strange := hardware.unmodelled(each)))
     for resource, own in sorted(unmodelled.items()):
         names = nodes_of(own)
         message = f'{has(names)} "{resource}", which bayplan writes under `resources`, not as an accelerator'
         hint = "request it under `resources` of a podSet; `accelerator` and `wholeNode` do not include it"
-        report.warning("T590", names, message, hint=hint)
+        report.warning("T527", names, message, hint=hint)
 
 
 def _report_nameless(groups: Iterable[NodeGroup], report: Report) -> None:
@@ -454,7 +454,7 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
         message = f'nodes of {where} have labels from {listing(networks, "and")}; bayplan uses those of "{networks[0]}"'
-        report.info("T519", nodes_of(family.groups), message, hint=f"to use others, give --preset {networks[1]}")
+        report.info("T518", nodes_of(family.groups), message, hint=f"to use others, give --preset {networks[1]}")
     tiers = levels.preset_tiers(names[0] if names else "", family.groups)
     if tiers.beside or not any(map(clique, family.groups)):
         return tiers
@@ -486,7 +486,7 @@ def _finest(tree: Tree) -> list[int]:
 
 
 def _report_unlinked(names: Sequence[str], in_tree: set[str], where: str, report: Report) -> None:
-    """T507: their fabric is down, or not discovered yet."""
+    """T513: their fabric is down, or not discovered yet."""
     for some, then in (
         ([name for name in names if name in in_tree], "lists such nodes as unhealthy"),
         ([name for name in names if name not in in_tree], "leaves such nodes out"),
@@ -494,7 +494,7 @@ def _report_unlinked(names: Sequence[str], in_tree: set[str], where: str, report
         if some:
             message = f"{lack(some)} an NVLink partition, which others of {where} have; bayplan {then}"
             hint = f'check the GPU fabric of the node, and its label "{CLIQUE}"'
-            report.warning("T507", some, message, hint=hint)
+            report.warning("T513", some, message, hint=hint)
 
 
 _HASH = re.compile(r"x[0-9a-f]{16}")

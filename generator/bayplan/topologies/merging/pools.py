@@ -79,7 +79,7 @@ class MergedLevels(NamedTuple):
 
 
 def merge_levels(aligned: Alignment, issues: list[Diagnostic], sides: Sides) -> MergedLevels | None:
-    """The levels of both pools. None if they cross (T442)."""
+    """The levels of both pools. None if they cross (T438)."""
     mine, theirs, pairs = aligned.before.levels, aligned.after.levels, aligned.nodes
     related = {(i, j): relation(aligned.shared, i, j) for i in range(len(mine)) for j in range(len(theirs))}
     entries = [MergedLevel(level, depth, None) for depth, level in enumerate(mine)]
@@ -173,7 +173,7 @@ def _inferred(entries: Sequence[MergedLevel], related: Related, pairs: Pairs) ->
 
 
 def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -> Diagnostic:
-    """T442, with two nodes for each level that the other level separates."""
+    """T438, with two nodes for each level that the other level separates."""
     assert entry.one is not None
     placed = [(one[: entry.one + 1], two[: depth + 1], node) for (one, two), node in pairs.items()]
     together = _apart([(one, two, node) for one, two, node in placed])
@@ -186,7 +186,7 @@ def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides:
     )
     hint = "levels must nest: correct the place of a node in one source, or leave one source out"
     notes = tuple(note for node in dict.fromkeys((together[0], apart[0])) for note in sides.notes(node))
-    return error("T442", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
+    return error("T438", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
 
 
 def _apart(placed: Sequence[tuple[Path, Path, str]]) -> tuple[str, str, str]:
@@ -387,12 +387,12 @@ def _missing(lacking: Sequence[str], sides: Sides) -> Diagnostic:
 
 
 def _added(added: Sequence[str], sides: Sides, *, separate: bool = False) -> Diagnostic:
-    """T441. `separate`: their neighbors are of no pool of the first source, or of several."""
+    """T439. `separate`: their neighbors are of no pool of the first source, or of several."""
     them = "it" if len(added) == 1 else "them"
     then = f"makes a separate pool of {them}" if separate else f"adds {them} to domains of {sides.one.source}"
     message = f"{_named(added)} only in {sides.other.source}; bayplan {then}"
     hint = f"if {'it has' if len(added) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
-    return warning("T441", sides.other.places.get(added[0], ()), message, hint=hint)
+    return warning("T439", sides.other.places.get(added[0], ()), message, hint=hint)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -52,13 +52,13 @@ def _limited(found: Iterator[Diagnostic], source: SourceFile) -> Iterator[Diagno
         else:
             more += 1
     if more:
-        yield error("R161", source.at(), f"bayplan cannot read {more} more objects of this file", hint=HINT)
+        yield error("R160", source.at(), f"bayplan cannot read {more} more objects of this file", hint=HINT)
 
 
 def remarks(ledger: Ledger) -> Iterator[Diagnostic]:
     """R162: pods or jobs on nodes that the topology does not have, and claims whose node no file has.
 
-    R163: nodes that the topology has, and that start no pods.
+    R162: nodes that the topology has, and that start no pods.
     """
     if ledger.strangers:
         what = " and ".join(count(number, noun) for noun, number in sorted(ledger.uncounted.items(), reverse=True))
@@ -75,7 +75,7 @@ def remarks(ledger: Ledger) -> Iterator[Diagnostic]:
         nodes = f"{count(len(ledger.out), 'node')} {verb} usable in the topology"
         message = f"{nodes}, but now cordoned, drained, down or not ready: {_named(ledger.out)}"
         hint = "update the topology with `bayplan topology import --update`"
-        yield info("R163", next(iter(ledger.out.values())), message, hint=hint)
+        yield info("R162", next(iter(ledger.out.values())), message, hint=hint)
 
 
 def _named(nodes: Mapping[str, object]) -> str:

@@ -106,11 +106,11 @@ def _add(ledger: Ledger, place: Route, data: Any) -> str:
 
 
 def _unread(data: Any, problem: Exception, place: Route) -> Diagnostic:
-    """R161."""
+    """R160."""
     kind, name = text(data, "kind").lower() or "object", text(data, "metadata", "name")
     what = f'{kind} "{name[:80]}"' if name else f"this {kind}"
     why = str(problem) if isinstance(problem, ValueError) else "a value has the wrong type"
-    return error("R161", place, f"bayplan cannot read {what}: {why[:120]}", hint=HINT)
+    return error("R160", place, f"bayplan cannot read {what}: {why[:120]}", hint=HINT)
 
 
 def add_node(ledger: Ledger, place: Route, data: Any) -> None:
@@ -352,7 +352,7 @@ def read_extract(source: SourceFile, ledger: Ledger) -> Iterator[Diagnostic]:
         cells = line.split("\t")
         if len(cells) != COLUMNS:
             message = f"line {number} has {count(len(cells), 'column')}, not {COLUMNS}"
-            yield error("R161", place, message, hint=COMMAND)
+            yield error("R160", place, message, hint=COMMAND)
             continue
         namespace, name, node, nominated, phase = cells[:5]
         if not (node or nominated) or phase in FINISHED:
@@ -365,7 +365,7 @@ def read_extract(source: SourceFile, ledger: Ledger) -> Iterator[Diagnostic]:
             _take(ledger, place, bound, partial(needs, tuple(cells[7:11])))
         except (ValueError, AttributeError, TypeError, RecursionError) as problem:
             what = "a column is not valid JSON" if isinstance(problem, json.JSONDecodeError) else str(problem)[:120]
-            yield error("R161", place, f'bayplan cannot read pod "{name[:80]}": {what}', hint=COMMAND)
+            yield error("R160", place, f'bayplan cannot read pod "{name[:80]}": {what}', hint=COMMAND)
 
 
 COMMAND = (

@@ -29,7 +29,7 @@ set."""
 def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str, str]]:
     """Topology key -> name of the level with the key's label. It omits keys whose label no level has.
 
-    W478: a key without a level, or with a mistaken label. W479: the topology has another order of levels.
+    W466: a key without a level, or with a mistaken label. W479: the topology has another order of levels.
     """
     levels_by_label: dict[str, tuple[str, Route]] = {}
     for pool, each in enumerate(topology.pools):
@@ -48,20 +48,20 @@ def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str
 
 
 def _unknown_label(key: Key, levels_by_label: Mapping[str, tuple[str, Route]]) -> Diagnostic:
-    """W478 for a label that no level of the topology has."""
+    """W466 for a label that no level of the topology has."""
     route: Route = (*key.route, "label")
     right = MISTAKEN.get(key.label, "")
     if right in levels_by_label:
         name, at = levels_by_label[right]
         message = f'no driver sets the node label "{key.label}"; bayplan uses "{right}", which is level "{name}"'
         hint = f'write "{right}": with the other label, pods wait forever in OSMO'
-        return warning("W478", route, message, hint=hint, notes=(Note("the level is here", at),))
+        return warning("W466", route, message, hint=hint, notes=(Note("the level is here", at),))
     labels = [label for label, (_, at) in levels_by_label.items() if at]
     message = f'no level of the topology has the label "{key.label}" of key "{key.key}"'
     hint = near(key.label, labels)
     if not hint:
         hint = f"use one of the topology's labels: {listing(labels)}" if labels else "add levels to the topology"
-    return warning("W478", route, message, hint=hint)
+    return warning("W466", route, message, hint=hint)
 
 
 def near(label: str, labels: Collection[str]) -> str:

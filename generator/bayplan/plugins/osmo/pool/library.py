@@ -57,7 +57,7 @@ class Library(NamedTuple):
         return bool(self.sections.section(section).data)
 
     def entries(self, section: str, names: Iterable[tuple[str, Route]]) -> list[Part]:
-        """The entries of those names, in order; W475 for each that does not exist."""
+        """The entries of those names, in order; W408 for each that does not exist."""
         return [part for name, route in names for part in [self._entry(section, name, route)] if part is not None]
 
     def completed(self, section: str, name: str, part: Part) -> Part:
@@ -81,7 +81,7 @@ class Library(NamedTuple):
         return None
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All findings, and W494 for entries of the chart."""
+        """All findings, and W491 for entries of the chart."""
         if not self.from_chart:
             return tuple(self.findings)
         first = next(iter(self.from_chart.values()))
@@ -89,7 +89,7 @@ class Library(NamedTuple):
             f"bayplan uses the entries of OSMO 6.4 for names that are not in the file: {', '.join(self.from_chart)}"
         )
         hint = "add them to the file if your installation changes them"
-        return (*self.findings, info("W494", first, message, hint=hint))
+        return (*self.findings, info("W491", first, message, hint=hint))
 
 
 def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
@@ -106,7 +106,7 @@ def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Di
     hint = suggest(name, candidates, f"known {what}s") if candidates else ""
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
     more = f"add the output of `osmo config show {printed}` as section `{section}`"
-    return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
+    return error("W408", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
 
 
 # Resource validations: rules that compare a task's requests with numbers or with the resources of nodes.
@@ -118,7 +118,7 @@ ARITHMETIC = re.compile(r"\}\}\s*[-+*/]|[-+*/]\s*\{\{")
 
 
 def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
-    """The rules that a pool or platform names. W475, and W481 for rules that OSMO cannot evaluate."""
+    """The rules that a pool or platform names. W408, and W481 for rules that OSMO cannot evaluate."""
     parsed = owner.data.get("parsed_resource_validations")
     if parsed and not library.has("resource_validations"):
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
@@ -152,7 +152,7 @@ COMPUTE_DOMAIN = "ComputeDomain"
 
 
 def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
-    """The pool's group templates, merged as in OSMO (postgres.py, Pool.calculate_group_templates). W475, W495."""
+    """The pool's group templates, merged as in OSMO (postgres.py, Pool.calculate_group_templates). W408, W495."""
     parsed = pool.data.get("parsed_group_templates")
     if parsed and not library.has("group_templates"):
         parts = [Part(each, (*pool.route, "parsed_group_templates", n)) for n, each in enumerate(parsed)]
@@ -185,12 +185,12 @@ def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
 
 
 def group_template_findings(config: PoolConfig) -> Iterator[Diagnostic]:
-    """W490 for ComputeDomains, which bayplan makes by itself, and W491 for other objects, which it does not make."""
+    """W456 for ComputeDomains, which bayplan makes by itself, and W491 for other objects, which it does not make."""
     for each in config.group_templates:
         if each.kind == COMPUTE_DOMAIN:
             message = f'bayplan ignores the ComputeDomain "{each.name}" of the group template and makes its own'
             hint = "no action needed: gangs that need a ComputeDomain get one, single pods and pods without GPUs do not"
-            yield info("W490", each.route, message, hint=hint)
+            yield info("W456", each.route, message, hint=hint)
         else:
             message = f'bayplan does not make the {each.kind} "{each.name}", which OSMO makes for every task group'
             hint = "if the pods need it, fill in its variables and apply it with the manifests"

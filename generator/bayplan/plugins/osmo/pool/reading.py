@@ -47,7 +47,7 @@ MOST = 16
 
 
 def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
-    """The keys in order; W477 for keys that KAI or a workflow cannot use."""
+    """The keys in order; W418 for keys that KAI or a workflow cannot use."""
     listed = pool.get("topology_keys") or ()
     at: Route = (*route, "topology_keys")
     keys = tuple(Key(each["key"], each["label"], (*at, index)) for index, each in enumerate(listed))
@@ -58,7 +58,7 @@ def _key_findings(keys: tuple[Key, ...], at: Route) -> Iterator[Diagnostic]:
     fields = ("key", "label")
     for key, field in ((key, field) for key in keys for field in fields if not getattr(key, field).strip()):
         message = f"the topology key has an empty {field}"
-        yield error("W477", (*key.route, field), message, hint=f"set a {field}, or remove the key")
+        yield error("W418", (*key.route, field), message, hint=f"set a {field}, or remove the key")
     for field in fields:
         first: dict[str, Key] = {}
         for key in keys:
@@ -68,14 +68,14 @@ def _key_findings(keys: tuple[Key, ...], at: Route) -> Iterator[Diagnostic]:
                 consequence = "KAI refuses the Topology" if field == "label" else "OSMO uses the last"
                 message = f'two topology keys have the {field} "{value}"; {consequence}'
                 notes = (Note("the first is here", (*other.route, field)),)
-                yield error("W477", (*key.route, field), message, hint="remove one of the two", notes=notes)
+                yield error("W418", (*key.route, field), message, hint="remove one of the two", notes=notes)
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
             message = f'"{HOSTNAME_LABEL}" is not the last topology key; KAI accepts it only as the last'
-            yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
+            yield error("W418", (*key.route, "label"), message, hint="move this key to the end")
     if len(keys) > MOST:
         message = f"the pool has {len(keys)} topology keys; KAI's Topology has at most {MOST} levels"
-        yield error("W477", at, message, hint="remove keys that no workflow needs")
+        yield error("W418", at, message, hint="remove keys that no workflow needs")
 
 
 # The GPUs that a pool guarantees to workflows that OSMO does not preempt.
@@ -84,7 +84,7 @@ UNLIMITED = -1
 
 
 def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[Diagnostic]:
-    """W452 if a task group requests more GPUs than the pool guarantees.
+    """W483 if a task group requests more GPUs than the pool guarantees.
 
     OSMO refuses such a workflow, unless its priority is LOW (src/service/core/workflow/objects.py,
     validate_workflow_spec). The file does not set the priority, so this is only a warning.
@@ -96,7 +96,7 @@ def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[D
     )
     hint = "request fewer, or submit it to OSMO with priority LOW, which allows preemption"
     notes = (Note("the guarantee is here", config.places.get("guarantee", config.route)),)
-    yield warning("W452", route, message, hint=hint, notes=notes)
+    yield warning("W483", route, message, hint=hint, notes=notes)
 
 
 # Fields of a pool that do not depend on its platforms or templates.
@@ -137,7 +137,7 @@ class Fields(NamedTuple):
 
 
 def read_fields(part: Part, sections: Sections) -> Fields:
-    """The fields of a pool. W413 and W421 for durations and exit actions, W474, W477, W486."""
+    """The fields of a pool. W413 and W421 for durations and exit actions, W446, W418, W408."""
     levels, wrong = read_keys(part.data, part.route)
     actions, faults = _exit_actions(part)
     owners = _owners(part, sections)
@@ -146,12 +146,12 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         "default_platform": (*part.route, "default_platform"),
         "guarantee": (*part.route, "resources", "gpu", "guarantee"),
     }
-    findings = [*_ignored(part), *wrong]  # W474, W477
+    findings = [*_ignored(part), *wrong]  # W446, W418
     name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
     if name and name not in platforms:
         message = f'`default_platform` names an unknown platform: "{name}"'
         hint = suggest(name, platforms, "platforms") or "add it to `platforms`"
-        findings.append(error("W486", places["default_platform"], message, hint=hint))
+        findings.append(error("W408", places["default_platform"], message, hint=hint))
     findings += faults
     for text, route, _ in owners.values():
         if text and seconds(text) is None:
@@ -176,7 +176,7 @@ def is_independent(finding: Diagnostic, pool: Route) -> bool:
 
 
 def _ignored(part: Part) -> Iterator[Diagnostic]:
-    """W474."""
+    """W446."""
     below = (part.data.get("platforms") or {}).items()
     owners = [("pool", part), *(("platform", Part(each, (*part.route, "platforms", name))) for name, each in below)]
     sections = {key for names in SECTIONS.values() for key in names}
@@ -187,7 +187,7 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
                 owner = next((other for other, keys in KNOWN.items() if other != what and key in keys), "")
                 elsewhere = f"move it: it is a key of a {owner}" if owner else "remove it"
                 hint = did_you_mean(key, KNOWN[what]) or elsewhere
-                yield warning("W474", (*route, key, KEY), message, hint=hint)
+                yield warning("W446", (*route, key, KEY), message, hint=hint)
 
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
@@ -215,7 +215,7 @@ CONTROL = "osmo-ctrl"
 
 
 def read_platforms(pool: Part, library: Library) -> dict[str, Platform]:
-    """The pool's platforms by name (postgres.py, Pool.calculate_pod_template and its neighbours). W475, W481, W495."""
+    """The pool's platforms by name (postgres.py, Pool.calculate_pod_template and its neighbours). W408, W481, W495."""
     common = _templates(pool, "common_pod_template", library)
     shared = templates.read_rules(pool, "common_resource_validations", library)
     listed = pool.data.get("platforms") or {}
@@ -353,7 +353,7 @@ def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
-    """The platform of that name, or the pool's default one. W486 if it does not exist."""
+    """The platform of that name, or the pool's default one. W408 if it does not exist."""
     wanted = name or config.default_platform
     if wanted in config.platforms:
         return Outcome(config.platforms[wanted])
@@ -362,7 +362,7 @@ def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
     if not wanted:
         message = f'the resource names no platform, and pool "{config.name}" has no default one'
         hint = f"add `platform` to the resource; {suggest('', config.platforms, 'platforms')}".rstrip("; ")
-    return Outcome(None, (error("W486", route, message, hint=hint),))
+    return Outcome(None, (error("W408", route, message, hint=hint),))
 
 
 def _refused(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:

@@ -33,7 +33,7 @@ LONGEST = 63
 
 
 def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome[dict[str, Value]]:
-    """Every variable of one task. A value of None: a known variable without a value. W488 for a wrong cache size."""
+    """Every variable of one task. A value of None: a known variable without a value. R127 for a wrong cache size."""
     amounts = {"MEMORY": quantity(ask.memory), "STORAGE": quantity(ask.storage)}
     own: dict[str, Value] = {
         "USER_CPU": float(ask.cpu) if ask.cpu else None,
@@ -49,7 +49,7 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
     if cache is None and not ask.cache:  # W413 reports the task's own
         message = f'"{variables.get("USER_CACHE")}" is not a cache size'
         hint = "write a percentage such as 50%, or an amount such as 10Gi, in USER_CACHE of common_default_variables"
-        return Outcome(None, (error("W488", ask.places.get("cache", ask.route), message, hint=hint),))
+        return Outcome(None, (error("R127", ask.places.get("cache", ask.route), message, hint=hint),))
     variables["USER_CACHE"] = cache
     variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
     variables["USER_CONTAINER_NAME"] = ask.container or CONTAINER

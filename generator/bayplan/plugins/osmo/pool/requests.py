@@ -36,7 +36,7 @@ SHOWN = 3
 
 
 def rights(platform: Platform, ask: TaskRequest) -> Iterator[Diagnostic]:
-    """W484 and W423 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
+    """W483 and W423 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
     yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
     wanted = "use the node's network"
     yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
@@ -50,7 +50,7 @@ def rights(platform: Platform, ask: TaskRequest) -> Iterator[Diagnostic]:
             allowed = listing(platform.allowed_mounts, "and")
             hint = "remove the mount, or let the pool's administrator add it to allowed_mounts"
             hint = f"{hint}; the platform allows {allowed}" if allowed else hint
-            yield error("W484", route, message, hint=hint, notes=_here(platform))
+            yield error("W483", route, message, hint=hint, notes=_here(platform))
 
 
 def own_mounts(platform: Platform, ask: TaskRequest) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def _right(
     if requested and not allowed:
         message = f'platform "{platform.name}" does not let tasks {what}'
         hint = f"remove it from the task, or let the pool's administrator set {field}_allowed"
-        yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
+        yield error("W483", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
 
 
 def _here(platform: Platform) -> tuple[Note, ...]:
@@ -133,14 +133,14 @@ def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
 
 
 def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:
-    """W481, W482, W483 and W488. Rules about nodes hold if all of them hold for one kind of node."""
+    """W481, W481, W483 and R127. Rules about nodes hold if all of them hold for one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
     by_rule = [list(_verdict(case.ask, rule, *rendered[3 * n : 3 * n + 3])) for n, rule in rules]
     yield from (each for verdict in by_rule[: case.plain] for each in verdict)
     if not case.kinds:
         for rule in case.of_nodes:
             message = f'bayplan cannot check the rule "{rule.message}" without a topology, which describes the nodes'
-            yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
+            yield info("W481", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
         kinds = [by_rule[n : n + size] for n in range(case.plain, len(by_rule), size)]
@@ -160,13 +160,13 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
     broken = next((each for each in (left, right) if each.fault), None)
     empty = (*left.empty, *right.empty)
     if broken:
-        yield error("W488", rule.route, f"bayplan cannot evaluate the rule: {broken.fault}", hint=broken.hint)
+        yield error("R127", rule.route, f"bayplan cannot evaluate the rule: {broken.fault}", hint=broken.hint)
     elif empty:
         hint = f"set a default for {empty[0]} in common_default_variables, or request it in the workflow"
         if empty[0].startswith("K8_"):
             hint = f"add {NODE_FIELDS[empty[0]]} to the `node` of the pool in the topology"
         what = f'bayplan cannot check the rule "{rule.message}": "{empty[0]}" has no value'
-        yield info("W482", rule.route, what, hint=hint)
+        yield info("W481", rule.route, what, hint=hint)
     else:
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 

@@ -177,7 +177,7 @@ def shares(
     topology: ClusterTopology | None = None,
     render: Render | None = None,
 ) -> Outcome[tuple[Share, ...]]:
-    """The shares of the tasks, whose strings are rendered together. W423, W481 to W490, W492, W495, W496.
+    """The shares of the tasks, whose strings are rendered together. W423, W456, W481, W491, W495.
 
     Rules about nodes apply to the nodes of the topology that a platform may select. Without a topology, bayplan skips
     them. `render` renders the strings that need Jinja; without it they are errors.
@@ -304,11 +304,11 @@ def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[
     for job, result in zip(work.template, rendered, strict=True):
         if result.fault:
             message = f'bayplan cannot render "{shorten(job.text)}" of the pod template: {result.fault}'
-            yield error("W488", where(work.platform, job.text), message, hint=result.hint or "correct the template")
+            yield error("R127", where(work.platform, job.text), message, hint=result.hint or "correct the template")
 
 
 def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
-    """W487, except for GPUs: without a number of GPUs, the task has none."""
+    """R126, except for GPUs: without a number of GPUs, the task has none."""
     for job, result in zip(work.template, rendered, strict=True):
         for name in result.empty if result.lost else ():
             if name != "USER_GPU":
@@ -316,7 +316,7 @@ def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnos
                 hint = "set a default in common_default_variables, or request it in the workflow"
                 if name in rendering.UNKNOWN:
                     hint = "write a fixed value if the pods need one: only a running OSMO knows the variable"
-                yield warning("W487", where(work.platform, job.text), message, hint=hint)
+                yield warning("R126", where(work.platform, job.text), message, hint=hint)
 
 
 def _orphans(work: PreparedTask, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
@@ -341,20 +341,20 @@ def _template_findings(
         message = (
             f'bayplan drops "{".".join(path[1:])}" of the pod template, which configures OSMO\'s own parts of a pod'
         )
-        yield info("W492", where(platform, *path), message, hint="no action needed: bayplan's pods have no such parts")
+        yield info("W491", where(platform, *path), message, hint="no action needed: bayplan's pods have no such parts")
     for path in parts.left_out:
         message = f'bayplan drops "{".".join(path)}" of the pod template, since bayplan or the task sets it'
-        yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
+        yield warning("W491", where(platform, *path), message, hint="remove it from the pod template")
     for name in parts.imageless:
         message = f'bayplan drops the container "{name}" of the pod template, which has no image'
         hint = "add an image, or name it {{USER_CONTAINER_NAME}} if you mean the container of the task"
-        yield warning("W492", where(platform, "spec", "containers", name), message, hint=hint)
+        yield warning("W491", where(platform, "spec", "containers", name), message, hint=hint)
     if parts.claims:
         yield _claimed(platform, parts.claims, domains, orphans)
     if parts.unequal:
         message = f"the pod template has different requests and limits for {listing(parts.unequal, 'and')}"
         hint = "no action needed: bayplan keeps both, and the proof counts the requests, as Kubernetes does"
-        yield info("W496", where(platform, "requests"), message, hint=hint)
+        yield info("W491", where(platform, "requests"), message, hint=hint)
 
 
 def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans: set[str]) -> Diagnostic:
@@ -364,10 +364,10 @@ def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans
             f"no group template makes the object of claim {listing(sorted(claims), 'and')}; bayplan drops the claim"
         )
         hint = "add the group template or remove the claim: pods wait forever in OSMO, but not with bayplan"
-        return warning("W490", route, message, hint=hint)
+        return warning("W456", route, message, hint=hint)
     message = f"bayplan drops the claim {listing(claims, 'and')} on a ComputeDomain's channel and makes its own"
     hint = "no action needed: gangs that need NVLink between nodes get a ComputeDomain"
-    return info("W490", route, message, hint=hint)
+    return info("W456", route, message, hint=hint)
 
 
 def where(platform: Platform, *steps: str) -> Route:

@@ -279,7 +279,7 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 yield Need("padded-level", 1, at, subject=subject)
 
 
-# F704 and F718: jobs that Slurm keeps in one block although no block has room for them, jobs whose sections need more
+# F704 and F614: jobs that Slurm keeps in one block although no block has room for them, jobs whose sections need more
 # nodes than their pool has, and limits of Slurm.
 #
 # Without segments, all nodes of a job stay in one block of the smallest planning size that is large enough, in as few
@@ -352,13 +352,13 @@ def _over_limits(gang_job: Job) -> Iterator[Diagnostic]:
     if len(gang_job.sections) > MOST_SECTIONS:
         count = len(gang_job.sections)
         message = f"{name} needs a heterogeneous job of {count} sections; Slurm accepts at most {MOST_SECTIONS}"
-        yield error("F718", at, message, hint="make its podSets equal, or split it into several gangs")
+        yield error("F614", at, message, hint="make its podSets equal, or split it into several gangs")
     for number in range(len(gang_job.steps)):
         size = len(task(gang_job, number).encode())
         if size >= LONGEST_WORD:
             message = f"the task script of {name} has {size} bytes; an argument of srun has at most {LONGEST_WORD - 1}"
             hint = "merge equal podSets into one with more `replicas`, or put long commands into `files`"
-            yield error("F718", at, message, hint=hint)
+            yield error("F614", at, message, hint=hint)
 
 
 def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:

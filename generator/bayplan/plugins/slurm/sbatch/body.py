@@ -141,7 +141,7 @@ def run_body(
     findings: Findings,
     ours: bool = False,
 ) -> BodyResult | None:
-    """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
+    """What the body does. R150: a shell refuses it; W609 to W613, W616, W630: what bayplan cannot translate."""
     try:
         parsed = statements(body.text)
     except UnreadableError as problem:

@@ -84,11 +84,11 @@ class Builtins(Expander):
         self.findings.error("W609", spot, value.why, value.hint or "write the value into the script")
 
     def report_random(self, spot: Position) -> None:
-        """W621: an expansion used a random number."""
+        """W616: an expansion used a random number."""
         if self.random:
             self.random = False
             message = f"the script uses a random number; bayplan sets it to {RANDOM_NUMBER} for all tasks, in every run"
-            self.findings.info("W621", spot, message, "check that runs may share it; tasks that share it still agree")
+            self.findings.info("W616", spot, message, "check that runs may share it; tasks that share it still agree")
 
     # -- assignments
 
@@ -126,7 +126,7 @@ class Builtins(Expander):
         elif _port(name):
             self.values[name] = PORT
             message = f"the script chooses a free port for {name}; bayplan sets it to {PORT}"
-            self.findings.info("W621", spot, message, "no action needed: each pod has its own ports")
+            self.findings.info("W616", spot, message, "no action needed: each pod has its own ports")
         else:
             hint = value.hint if "--set" in value.hint else f"use --set {name}=VALUE"
             self.values[name] = value._replace(hint=hint, unset=False, refused=False)

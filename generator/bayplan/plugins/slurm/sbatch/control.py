@@ -1,6 +1,6 @@
 """Control flow of a batch shell: lists, pipelines, blocks, functions and command substitutions.
 
-bayplan follows conditions with known values. A branch with an unknown condition may not start steps (W610), and bayplan
+bayplan follows conditions with known values. A branch with an unknown condition may not start steps (W609), and bayplan
 forgets what it sets.
 """
 
@@ -104,9 +104,9 @@ class Control(Builtins):
         return fate
 
     def too_deep(self, spot: Position) -> None:
-        """W610."""
+        """W609."""
         message = f"the script calls functions more than {MOST_CALLS} times, or more than 30 inside each other"
-        self.findings.error("W610", spot, message, "write out the commands of the functions")
+        self.findings.error("W609", spot, message, "write out the commands of the functions")
 
     # -- lists and pipelines
 
@@ -166,7 +166,7 @@ class Control(Builtins):
             raise Stop("exit", self.status)
 
     def only_fails(self, items: Sequence[Statement]) -> None:
-        """Statements that run only if a step fails, which ends the gang. W610: they start a step again."""
+        """Statements that run only if a step fails, which ends the gang. W609: they start a step again."""
         self.becomes(items, OMITTED)
         spot = self.spot(items[0])
         names = programs.commands(items) | set().union(
@@ -175,12 +175,12 @@ class Control(Builtins):
         again = names & (MPI | programs.CLIENTS - QUIET)
         if "requeue" in " ".join(map(self.raw, items)):
             hint = "remove it, import the script, and set `maxRestarts`, or `restartGangOnExitCodes` of the podSet"
-            self.findings.error("W610", spot, "the script restarts the job if a step fails", hint)
+            self.findings.error("W609", spot, "the script restarts the job if a step fails", hint)
         elif again:
             message, hint = f"{sorted(again)[0]} runs only if a step fails", "remove it: a failed step ends the job"
             if again & {*MPI, "srun"}:
                 message, hint = "a step runs only if another one fails", hint.replace("it", "the second step", 1)
-            self.findings.error("W610", spot, message, hint)
+            self.findings.error("W609", spot, message, hint)
         for name in sorted(names - QUIET - again - {"exit", "return", "break", "continue"} - {*self.functions}):
             self.quiet.setdefault(name, spot)
 
@@ -220,7 +220,7 @@ class Control(Builtins):
             elif each.opened or base(each.name) not in QUIET:
                 hint = "move the pipe into the command: `bash -c 'program | filter'`"
                 message = f'a step pipes its output into "{each.name or each.opened}", which is not a simple filter'
-                self.findings.error("W610", self.spot(each), message, hint)
+                self.findings.error("W609", self.spot(each), message, hint)
             elif file_of(each):
                 self.outputs.append(self.spot(each))
             else:
@@ -229,15 +229,15 @@ class Control(Builtins):
         self.status, self.supposed = 0, True
 
     def reached(self) -> None:
-        """W610: the script may have ended before the current step or command."""
+        """W609: the script may have ended before the current step or command."""
         if self.ends:
             message = "bayplan cannot know whether the script ends here, before its next step"
-            self.findings.error("W610", self.ends, message, "write the value that decides it, or remove the `exit`")
+            self.findings.error("W609", self.ends, message, "write the value that decides it, or remove the `exit`")
             self.ends = None
 
     def reads_input(self, spot: Position) -> None:
         message = "a step reads its input from the batch script, which does not run in pods"
-        self.findings.error("W610", spot, message, "let the command of the task read it")
+        self.findings.error("W609", spot, message, "let the command of the task read it")
 
     def _piped(self, items: Sequence[Statement]) -> None:
         """Commands of the first node that pass on what they print."""
@@ -342,7 +342,7 @@ class Control(Builtins):
         self.count += 1
         if self.count == MOST_STATEMENTS:
             message = f"the script runs more than {MOST_STATEMENTS:,} commands before its steps"
-            self.findings.error("W610", self.spot(each), message, "shorten its loops")
+            self.findings.error("W609", self.spot(each), message, "shorten its loops")
         if self.count >= MOST_STATEMENTS:
             raise Stop("exit", 1)
         fate = EFFECT
@@ -496,7 +496,7 @@ class Control(Builtins):
     def _inside_block(self, spot: Position, what: str) -> None:
         hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
         message = f"a step is inside {what}, but bayplan must know all steps before the job starts"
-        self.findings.error("W610", spot, message, hint)
+        self.findings.error("W609", spot, message, hint)
 
     def perhaps(self, action: Callable[[], None], spot: Position, why: Unknown | None = None) -> None:
         """Run what the script may run or not. What it changes is unknown afterwards."""
@@ -537,11 +537,11 @@ class Control(Builtins):
         for name, function in functions.items():
             if self.functions[name] != function:
                 message = f"bayplan cannot know which function {name} the script calls"
-                self.findings.error("W610", spot, message, "give the functions different names")
+                self.findings.error("W609", spot, message, "give the functions different names")
         for line in self.before[before:]:
             if not line.startswith("mkdir"):
                 message = f"bayplan cannot know whether the script runs `{shorten(line)}`"
-                self.findings.error("W610", spot, message, "run it always, or never")
+                self.findings.error("W609", spot, message, "run it always, or never")
         self.status = None
 
     def _for(self, each: Statement) -> None:
@@ -569,7 +569,7 @@ class Control(Builtins):
             if len(self.steps) > steps and stop.what == "break":
                 message = "a loop repeats a step until it succeeds, but a failed step ends the gang"
                 hint = "remove the loop, import the script, and set `maxRestarts` of the gang"
-                self.findings.error("W610", self.place, message, hint)
+                self.findings.error("W609", self.place, message, hint)
             if stop.number > 1:
                 raise Stop(stop.what, stop.number - 1) from None
             return stop.what == "continue"

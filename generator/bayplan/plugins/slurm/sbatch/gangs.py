@@ -24,7 +24,7 @@ MOST_FINDINGS = 1000
 
 
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
-    """The workflow in the data of a script. W600 to W629."""
+    """The workflow in the data of a script. W600 to W619."""
     findings = Findings()
     script = read_script(data, context.topology, findings)
     gangs = document(script, findings) if script else None
@@ -394,14 +394,14 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
 
 
 def _report_implicit_segment(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
-    """W629: Slurm's block topology keeps a job that fits within one block, with or without an option."""
+    """W619: Slurm's block topology keeps a job that fits within one block, with or without an option."""
     nodes, slurm = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
     blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and slurm.get("plugin", "block") == "block"
     if blocks and pool and 1 < nodes <= sizes(pool)[-1]:
         message = (
             f"Slurm's block topology keeps these {nodes} nodes in one block; other schedulers do not without --segment"
         )
-        findings.info("W629", part.step.spot, message, f"add --segment={nodes}")
+        findings.info("W619", part.step.spot, message, f"add --segment={nodes}")
 
 
 def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings: Findings) -> dict[str, Any] | None:

@@ -55,7 +55,7 @@ def _shown(text: str) -> str:
 def launch(
     words: Sequence[tuple[str, Position]], nodes: int, files: Files, env: Mapping[str, str], found: Findings
 ) -> Launch | None:
-    """What a line starts on `nodes` nodes. W611; W640: the options that name these nodes, which bayplan drops."""
+    """What a line starts on `nodes` nodes. W611; W639: the options that name these nodes, which bayplan drops."""
     texts = [word for word, _ in words]
     try:
         if name := next((each for each in env if OWN.fullmatch(each)), ""):
@@ -74,7 +74,7 @@ def launch(
     if dropped:
         shown = " ".join(texts[at] for at in sorted(dropped) if texts[at].startswith("-"))
         message = f"bayplan drops {shown}: every pod gets a hostfile with all pods"
-        found.info("W640", words[min(dropped)][1], message, "leave it out if only pods run the script")
+        found.info("W639", words[min(dropped)][1], message, "leave it out if only pods run the script")
     kept = tuple(word for at, word in enumerate(texts) if at not in dropped)
     if len(parts) == 1:
         return parts[0]._replace(words=kept)

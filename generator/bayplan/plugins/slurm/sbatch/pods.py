@@ -296,14 +296,14 @@ def _after(lines: list[str], words: list[str], at: int | None) -> list[str]:
 def container(
     options: Options, fallback: str, folder: str, site: Mapping[str, Any], findings: Findings, where: Position
 ) -> dict[str, Any]:
-    """Image and template of a step. W600, W615, W622."""
+    """Image and template of a step. W600, W310, W612."""
     name = fallback
     if option := options.get("container-image"):
         parsed = image(site.get("images", {}).get(option.value, option.value))
         name = fallback or parsed.name or site.get("image", "")
         if not name:
             hint = "push it to a registry, and set it with --set image=IMAGE"
-            findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
+            findings.error("W310", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
             hint = "import the script, and set `imagePullSecrets`"
             message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
@@ -312,7 +312,7 @@ def container(
         name = site.get("image", "")
         if not name:
             hint = "add --container-image=IMAGE to the srun line, or use --set image=IMAGE"
-            findings.error("W615", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
+            findings.error("W310", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
     main = dict(_template(options, folder, site.get("mounts", {}), findings))
     image_field = {"image": name} if name or "container-image" in options else {}
     if not main:
@@ -343,7 +343,7 @@ def _template(
 def _mounts(
     option: UsedOption | None, wanted: Sequence[Mount], volumes: Mapping[str, Any], findings: Findings
 ) -> Iterator[tuple[str, Any]]:
-    """Mounts of directories of the nodes: from the site's volumes, or else from the node. W622."""
+    """Mounts of directories of the nodes: from the site's volumes, or else from the node. W612."""
     mounted, sources = [], dict[str, Mapping[str, Any]]()
     names = {path: f"site-{number}" for number, path in enumerate(volumes)}
     for number, each in enumerate(wanted):
@@ -359,7 +359,7 @@ def _mounts(
     if option and folders:
         message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
         hint = "if the data is elsewhere, import the script, and mount a PersistentVolumeClaim in `volumes` instead"
-        findings.warning("W622", option.spot, message, hint)
+        findings.warning("W612", option.spot, message, hint)
 
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
     if "job-name" in options and name != job_name:
         message = f'the job "{shorten(job_name)}" gets the name "{name}"'
         hint = "use at most 40 lowercase letters, digits and hyphens"
-        findings.info("W627", options["job-name"].spot, message, hint)
+        findings.info("W461", options["job-name"].spot, message, hint)
     body = data["body"]
     return Script(
         labels[1] if labels and labels[1] == labels[2] else name,
@@ -181,7 +181,7 @@ def _queue(sections: tuple[Section, ...], queues: Mapping[str, str], findings: F
     if name != first:
         other = f"schedulers: {{slurm: {{sbatch: {{queues: {{{shorten(first)}: NAME}}}}}}}}"
         hint = f"create the queue under this name, or name another one in the topology: `{other}`"
-        findings.info("W627", option.spot, f'the partition "{shorten(first)}" becomes the queue "{name}"', hint)
+        findings.info("W461", option.spot, f'the partition "{shorten(first)}" becomes the queue "{name}"', hint)
     return name
 
 

@@ -187,7 +187,7 @@ def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None
 
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
-    """W603 to W605: options that bayplan refuses or drops, or that only Slurm applies. A `step` keeps none."""
+    """W603 to W613: options that bayplan refuses or drops, or that only Slurm applies. A `step` keeps none."""
     nothing: dict[str, UsedOption] = {}
     kept: dict[str, UsedOption] = {}
     for used in (each for options in sections for each in options.values()):
@@ -219,7 +219,7 @@ def _report_names(options: Mapping[str, UsedOption], what: str, hint: str, findi
     if options:
         first = next(iter(options.values()))
         names = ", ".join(f"--{name}" for name in options)
-        findings.info("W605", first.spot, f"{what}: {names}", hint)
+        findings.info("W613", first.spot, f"{what}: {names}", hint)
 
 
 class Shape(NamedTuple):

@@ -61,7 +61,7 @@ def steps_of(script: Script, index: int | None, numbers: Sequence[int], findings
         if each.step:
             message = f"{each.shown} runs only on the first node: bayplan makes it a gang of one pod beside no step"
             hint = "run it before the job, or mount a volume for the files that it leaves to the steps"
-            findings.warning("W637", each.spot, message, hint)
+            findings.warning("W611", each.spot, message, hint)
             steps.append(each.step)
             continue
         what, hint = (
@@ -274,10 +274,10 @@ def _slots(section: Section, step: Step, shape: Shape, findings: Findings) -> in
         slots = launch.per_node or -(-launch.ranks // shape.nodes)
         if not launch.per_node and shape.nodes > 1:
             message = f"mpirun gets {slots} slots on each node; in Slurm their number depends on the CPUs of the node"
-            findings.warning("W640", step.spot, message, f"set --ntasks-per-node={slots}")
+            findings.warning("W639", step.spot, message, f"set --ntasks-per-node={slots}")
         return slots
     message = "mpirun starts a rank for each slot, and Slurm makes a slot for each CPU of a node"
-    findings.error("W640", step.spot, message, "set --ntasks-per-node")
+    findings.error("W639", step.spot, message, "set --ntasks-per-node")
     return 1
 
 

@@ -28,7 +28,7 @@ Place = tuple[int, int]
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The one document of a script. R150 to R156."""
+    """The one document of a script. R150 to A920."""
     found = [*_refused(raw, text, subject), *_variables(source)]
     if has_errors(found):
         return Outcome(None, tuple(found))
@@ -85,7 +85,7 @@ def _variables(source: Source) -> Iterator[Diagnostic]:
         if not VARIABLE.fullmatch(name):
             message = f'"{shorten(name)}" is not a valid variable name'
             hint = "use letters, digits and underscores, as in --set NAME=VALUE; use --set image=IMAGE for the image"
-            yield error("R156", ("argument", "--set"), message, hint=hint)
+            yield error("A920", ("argument", "--set"), message, hint=hint)
 
 
 def _line(line: str, number: int, here: bool, subject: str) -> Iterator[Diagnostic]:

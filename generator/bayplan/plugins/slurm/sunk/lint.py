@@ -32,7 +32,7 @@ DEFAULT_GRACE_PERIOD = 30
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
-    """M815, M828, M831: pods that have SUNK's annotations or name its scheduler."""
+    """M815, M824: pods that have SUNK's annotations or name its scheduler."""
     wait = int(context.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
     scheduler = context.topology.scheduler_name("sunk", SCHEDULER)
     for pods in context.templates:
@@ -64,14 +64,14 @@ def _grace(pods: PodTemplate, wait: int) -> Iterator[Diagnostic]:
         duration = f"{seconds} seconds" + (" (the default)" if grace is None else "")
         at = (*pods.spec_route, *(() if grace is None else ("terminationGracePeriodSeconds",)))
         message = f"the grace period of the pod is {duration}, but SUNK requires less than {wait - KILL_MARGIN}"
-        yield error("M828", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
+        yield error("M824", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
 
 
 def _toleration(pods: PodTemplate) -> Iterator[Diagnostic]:
     if not any(_tolerates(each) for each in items(pods.spec, "tolerations")):
         message = f'SUNK evicts the pod, because it does not tolerate the taint "{LOCK_TAINT["key"]}" of SUNK'
         hint = f'add {{key: {LOCK_TAINT["key"]}, operator: Equal, value: "true", effect: NoExecute}}'
-        yield error("M828", pods.spec_route, message, hint=hint)
+        yield error("M824", pods.spec_route, message, hint=hint)
 
 
 def _tolerates(each: Any) -> bool:
@@ -82,7 +82,7 @@ def _tolerates(each: Any) -> bool:
 
 
 def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
-    """M828: CPU and memory are requested. M831: the kubelet pins no cores, as it does for integer CPUs with limits."""
+    """M824: CPU and memory are requested, and the kubelet pins no cores, as it does for integer CPUs with limits."""
     containers = [*items(pods.spec, "containers"), *items(pods.spec, "initContainers")]
     requested = [
         {**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers
@@ -90,13 +90,13 @@ def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
     for name in ("cpu", "memory"):
         if not any(_amount(each.get(name)) for each in requested):
             message = f"SUNK does not schedule the pod, because no container requests {name}"
-            yield error("M828", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
+            yield error("M824", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
     if containers and all(map(_guaranteed, containers)):
         for index, each in enumerate(items(pods.spec, "containers")):
             if _amount(get(each, "resources", "limits", "cpu")) % 1000 == 0:
                 at = (*pods.spec_route, "containers", index, "resources", "limits", "cpu")
                 message = "requests and limits are equal, so the kubelet pins cores that Slurm counts as free"
-                yield error("M831", at, message, hint="remove the CPU limit")
+                yield error("M824", at, message, hint="remove the CPU limit")
 
 
 def _guaranteed(container: Any) -> bool:

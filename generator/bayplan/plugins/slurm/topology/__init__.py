@@ -178,7 +178,7 @@ def _names(network: Network) -> Iterator[Diagnostic]:
     for unit in network.units:
         if unit.name in seen:
             message = f'"{unit.name}" is described twice; slurmctld does not start'
-            yield error("T502", unit.route, message, hint=RENAME)
+            yield error("T401", unit.route, message, hint=RENAME)
         seen.add(unit.name)
         if len(unit.name) > LONGEST_NAME:
             message = (
@@ -207,23 +207,23 @@ def _two_places(network: Network) -> Iterator[Diagnostic]:
             message = (
                 f'"{home[twice[0]]}" and "{unit.name}" both list {count(len(twice), "node")}, such as "{twice[0]}"'
             )
-            yield error("T474", unit.route, message, hint="list each node on one unit; merge the rails of a host")
+            yield error("T401", unit.route, message, hint="list each node on one unit; merge the rails of a host")
 
 
 def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
-    """T502: a node twice in one unit; T552: names that differ only in upper and lower case."""
+    """T401: a node twice in one unit; T536: names that differ only in upper and lower case."""
     names: dict[str, str] = {}
     nodes: dict[str, str] = {}
     for unit in network.units:
         twice = [node for node, times in Counter(unit.nodes).items() if times > 1]
         if twice:
             message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
-            yield error("T502", unit.route, message, hint="list each node once")
+            yield error("T401", unit.route, message, hint="list each node once")
         for spellings, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
             other = next((name for name in listed if spellings.setdefault(name.lower(), name) != name), "")
             if other:
                 message = f'"{spellings[other.lower()]}" and "{other}" differ only in upper and lower case'
-                yield warning("T552", unit.route, message, hint="correct the one that is misspelt")
+                yield warning("T536", unit.route, message, hint="correct the one that is misspelt")
 
 
 def _sizes(network: Network) -> Iterator[Diagnostic]:
@@ -235,13 +235,13 @@ def _sizes(network: Network) -> Iterator[Diagnostic]:
                 f'block "{unit.name}" has {count(len(unit.nodes), "node")}, fewer than the planning size {sizes[0]}'
             )
             hint = f"complete the block, or lower the size {sizes[0]}: Slurm before 25.05 does not start"
-            yield warning("T476", unit.route, message, hint=hint)
+            yield warning("T475", unit.route, message, hint=hint)
     nodes = sum(len(unit.nodes) for unit in filled)
     largest = max(sizes) if sizes else len(filled[0].nodes) * UNSTATED if filled else 0
     if 0 < largest < nodes:
         message = f"Slurm starts no job on more than {largest} of the {nodes} nodes, because no planning size is larger"
         hint = "add a size that holds all nodes, as `topology export` does"
-        yield info("T476", network.route, message, hint=hint)
+        yield info("T475", network.route, message, hint=hint)
 
 
 def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:

@@ -52,7 +52,7 @@ def cards(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, int]:
     if len(result) > 1:
         content = " and ".join(f"{count} {kind or 'others'}" for kind, count in result)
         message = f"the nodes have {content} GPUs; bayplan counts them together, because a pool has one kind"
-        issues.append(warning("T553", route, message, hint="describe such nodes by hand"))
+        issues.append(warning("T555", route, message, hint="describe such nodes by hand"))
     return result[0][0] if len(result) == 1 else "gpu" if result else "", sum(count for _, count in result)
 
 
@@ -286,7 +286,7 @@ def _configured(content: str, at: Route, issues: list[Diagnostic]) -> Iterator[L
     for line in lines(content, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
             message = f'bayplan does not read the included file "{line.rest[8:].strip()[:80]}", which may define nodes'
-            issues.append(error("T550", line.route, message, hint="replace this line by the lines of that file"))
+            issues.append(error("T530", line.route, message, hint="replace this line by the lines of that file"))
         elif line.kind == "downnodes":
             state = line.pairs.get("state", "DOWN")
             down.update(dict.fromkeys(names_in(line.pairs["downnodes"], line.route, issues), reason(state)))
@@ -361,11 +361,11 @@ def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:
         notes = (Note("the first one is here", earlier.route),)
         if earlier.name == each.node.name:
             message = f'node "{earlier.name}" is listed twice; slurmctld does not start'
-            yield error("T502", each.node.route, message, notes=notes, hint="remove one of the two")
+            yield error("T401", each.node.route, message, notes=notes, hint="remove one of the two")
         else:
             message = f'"{earlier.name}" and "{each.node.name}" differ only in upper and lower case'
             yield warning(
-                "T552",
+                "T536",
                 each.node.route,
                 message,
                 notes=notes,

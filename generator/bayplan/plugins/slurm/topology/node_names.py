@@ -128,7 +128,7 @@ def paired(key: str, names: Sequence[str], line: Line, issues: list[Diagnostic])
     if len(others) not in (1, len(names)) and names and others:
         word = "NodeHostname" if "host" in key else "NodeAddr"
         message = f"NodeName lists {len(names)} names, and {word} lists {len(others)}"
-        issues.append(error("T554", line.route, message, hint="list one name for each node, in the same order"))
+        issues.append(error("T537", line.route, message, hint="list one name for each node, in the same order"))
     return others if len(others) == len(names) else ()
 
 
@@ -143,7 +143,7 @@ def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tupl
                 shared[alias] = each.node
     for alias, node in list(shared.items())[:1]:
         message = f'several nodes share one of {len(shared)} host names, such as "{alias}"; these join no other source'
-        issues.append(warning("T554", node.route, message, hint="give each node its own NodeHostname and NodeAddr"))
+        issues.append(warning("T537", node.route, message, hint="give each node its own NodeHostname and NodeAddr"))
     yield from ((alias, name) for alias, name in owner.items() if alias not in shared)
 
 
@@ -172,7 +172,7 @@ def renamed(
     if result is None:
         message = f"no rule turns the Kubernetes names of {len(pairs)} nodes into their Slurm names"
         hint = "write `schedulers.slurm.names` by hand before you export to Slurm"
-        issues.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
+        issues.append(warning("T537", (*at, AT, 1, 1), message, hint=hint))
     slurm = {**part.topology.schedulers.get("slurm", {}), **({"names": result} if result else {})}
     schedulers = {**part.topology.schedulers, **({"slurm": slurm} if slurm else {})}
     topology = part.topology._replace(pools=pools, schedulers=schedulers)

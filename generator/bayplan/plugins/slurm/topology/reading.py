@@ -259,7 +259,7 @@ def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> T
         named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
         message = f"left out {count(len(empty), 'empty block')}: {named}"
         hint = "no action needed: `topology export` adds empty blocks again to align others"
-        issues.append(info("T533", network.route, message, hint=hint))
+        issues.append(info("T425", network.route, message, hint=hint))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
     paths = {
@@ -330,7 +330,7 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
     if shallow:
         message = f"leaf switches have fewer switches above them than others: {listing(shallow, 'and', 3)}"
         hint = "give such nodes a pool of their own: bayplan repeats the leaf's name for the missing levels"
-        issues.append(warning("T534", network.route, message, hint=hint))
+        issues.append(warning("T532", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
     tops = {path[0] for path in paths.values()}
     if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):

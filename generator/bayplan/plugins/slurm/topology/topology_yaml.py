@@ -55,12 +55,12 @@ def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, 
     result = [network for route, each in listed for network in _network(each, route, issues)]
     if not result and issues and not has_errors(issues):
         message = "the file has no topology that bayplan supports"
-        issues.append(error("T483", top, message, hint="import the nodes from another source"))
+        issues.append(error("T555", top, message, hint="import the nodes from another source"))
     names = [network.name for network in result]
     for network in result:
         if names.count(network.name) > 1 and network is not result[names.index(network.name)]:
             message = f'two topologies have the name "{network.name}"'
-            issues.append(error("T502", network.route, message, hint="rename one of them"))
+            issues.append(error("T401", network.route, message, hint="rename one of them"))
     return judged(result, issues)
 
 
@@ -84,10 +84,10 @@ def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Netw
         else:
             issues.append(error("T530", (*route, kind), f"`{kind}` must be a mapping", hint=SHAPE))
     elif kind == FLAT:
-        issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it lists no nodes', hint=ADD))
+        issues.append(warning("T555", route, f'topology "{data["topology"]}" is flat: it lists no nodes', hint=ADD))
     else:
         message = f'bayplan skips topology "{data["topology"]}", because it does not support the kind {kind}'
-        issues.append(warning("T483", route, message, hint=ADD))
+        issues.append(warning("T555", route, message, hint=ADD))
 
 
 ADD = "add its pool by hand"

@@ -176,7 +176,7 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
         leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
         message = f"leaf switches have fewer switches above them than others: {some(leaves)}"
         hint = "check that the source is complete: bayplan repeats the leaf's name for the missing levels"
-        issues.append(warning("T534", shallow[0].route or at, message, hint=hint))
+        issues.append(warning("T532", shallow[0].route or at, message, hint=hint))
     for row, lacks in zip(rows, missing, strict=True):
         if lacks and row.switches[-1] in inner:
             heights = range(lacks + len(row.switches) - 1, lacks - 1, -1)
@@ -187,7 +187,7 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
 
 
 def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
-    """T534: nodes that cannot share one list of levels with most others."""
+    """T532: nodes that cannot share one list of levels with most others."""
     for rows in kinds[1:]:
         most, row = kinds[0][0], rows[0]
         lacks = sorted(set(most.groups) - set(row.groups))
@@ -195,7 +195,7 @@ def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
         names = [node for each in rows for node in each.nodes]
         message = f"bayplan makes a separate pool of nodes {why}, unlike most nodes: {some(names)}"
         hint = "complete the source if these nodes are equal to the others"
-        yield warning("T534", row.route or at, message, hint=hint)
+        yield warning("T532", row.route or at, message, hint=hint)
 
 
 def _switches(row: Row) -> str:
@@ -304,7 +304,7 @@ def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
 
 
 def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
-    """T540: no link connects parts of the fabric."""
+    """T545: no link connects parts of the fabric."""
     sizes: dict[str, int] = {}
     for row in rows:
         if row.switches:
@@ -313,12 +313,12 @@ def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
 
 
 def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
-    """T540 for parts, each with its top switch and its number of nodes."""
+    """T545 for parts, each with its top switch and its number of nodes."""
     if len(parts) > 1:
         shown = some([f"{name} with {size} nodes" for name, size in parts])
         message = f"no link connects {len(parts)} parts of the fabric: {shown}"
         hint = "a gang cannot span them; if it can, add the switches above them to the source"
-        yield warning("T540", at, message, hint=hint)
+        yield warning("T545", at, message, hint=hint)
 
 
 def left_out(code: str, names: Sequence[str], noun: str, why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:

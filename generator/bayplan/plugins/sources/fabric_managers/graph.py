@@ -228,14 +228,14 @@ def _kept(
     if useless:
         switches = sum(len(stages[n].group) for n in useless)
         message = f"{switches} switches above the leaves make no level, because they do not separate any nodes"
-        issues.append(info("T539", at, message, hint="no action needed"))
+        issues.append(info("T555", at, message, hint="no action needed"))
     return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
 
 
 def _parts(
     fabric: Fabric, paths: Mapping[str, tuple[str, ...]], hosts: Mapping[str, Sequence[str]], at: Route
 ) -> Iterator[Diagnostic]:
-    """T540: parts of the fabric without links between them."""
+    """T545: parts of the fabric without links between them."""
     tops: dict[str, int] = {}
     for leaf, path in paths.items():
         tops[path[0]] = tops.get(path[0], 0) + len(hosts[leaf])
@@ -244,7 +244,7 @@ def _parts(
 
 
 def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
-    """T539: the merged switches."""
+    """T555: the merged switches."""
     merged = [members for members in stages[0].members.values() if len(members) > 1]
     if merged:
         switches = len(stages[0].group)
@@ -255,12 +255,12 @@ def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: R
             f" {count(len(stages[0].members), 'domain')} with {most} hosts each"
         )
         hint = "no action needed: a domain has the name of its first switch, and `leaves` lists all of them"
-        yield info("T539", at, message, hint=hint)
+        yield info("T555", at, message, hint=hint)
     for tier, stage in enumerate(stages[1:], 2):
         if len(stage.members) not in (1, len(stage.group)):
             message = f"merged {len(stage.group)} switches of tier {tier} into {len(stage.members)} domains"
             hint = "no action needed: each domain below them has links to all switches that became one domain"
-            yield info("T539", at, message, hint=hint)
+            yield info("T555", at, message, hint=hint)
 
 
 def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
@@ -316,7 +316,7 @@ def _without_bridges(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fab
         f" into {whole}"
     )
     hint = "it looks like a storage network; if it is a rail, the fabric is one domain"
-    issues.append(warning("T544", at, message, hint=hint))
+    issues.append(warning("T545", at, message, hint=hint))
     return fabric._replace(hosts=_less(fabric.hosts, device))
 
 

@@ -98,10 +98,10 @@ def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic])
 
 
 def _report_twice(twice: Mapping[str, Adapter], result: FabricHosts, issues: list[Diagnostic]) -> None:
-    """T502: a name of two machines would join their switches."""
+    """T401: a name of two machines would join their switches."""
     for name, each in twice.items():
         message = f'left out host "{name}": two adapters report to be its "{each.device}"'
-        issues.append(warning("T502", each.route, message, hint="give each host its own name"))
+        issues.append(warning("T401", each.route, message, hint="give each host its own name"))
         del result.hosts[name], result.places[name]
 
 

@@ -101,7 +101,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
             continue
         if node in seen:
             message = f'compute node "{name}" is listed twice'
-            issues.append(error("T502", (*at, n, "Name"), message, hint="remove one of them: a node is in one tray"))
+            issues.append(error("T401", (*at, n, "Name"), message, hint="remove one of them: a node is in one tray"))
             continue
         seen[node] = (*at, n)
         renamed.note(name, node)

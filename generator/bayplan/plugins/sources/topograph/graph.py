@@ -95,7 +95,7 @@ def _instances(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> 
         if node in seen:
             notes = (Note("the first one is here", seen[node]),)
             message = f'instance "{name}" is listed twice'
-            issues.append(error("T502", route, message, notes=notes, hint="remove one of them"))
+            issues.append(error("T401", route, message, notes=notes, hint="remove one of them"))
         elif node:
             seen[node] = route
             yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)

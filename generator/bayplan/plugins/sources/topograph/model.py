@@ -224,7 +224,7 @@ def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
 def _taken(
     names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], issues: list[Diagnostic]
 ) -> Iterator[str]:
-    """Nodes by name. T502 for a second one with the same name."""
+    """Nodes by name. T401 for a second one with the same name."""
     for name in names:
         node = nodes.take(name, route)
         if not node:
@@ -232,21 +232,21 @@ def _taken(
         if node in seen:
             notes = (Note("the first one is here", seen[node]),)
             hint = "remove one of them; names are equal if they differ only in case"
-            issues.append(error("T502", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
+            issues.append(error("T401", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
             continue
         seen[node] = route
         yield node
 
 
 def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnostic]:
-    """T533: switches without nodes."""
+    """T425: switches without nodes."""
     used = {name for row in rows for name in row.switches}
     empty = [each for each in switches.values() if each.name not in used and not each.children]
     if empty:
         names = some([each.name for each in empty])
         message = f"left out switches without nodes: {names}"
         route = empty[0].route if empty[0].route[-1] != empty[0].name else (*empty[0].route, KEY)
-        yield warning("T533", route, message, hint="check that the file is complete: a missing block looks the same")
+        yield warning("T425", route, message, hint="check that the file is complete: a missing block looks the same")
 
 
 FILE = "model.yaml"

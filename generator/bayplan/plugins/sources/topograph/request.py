@@ -49,7 +49,7 @@ def sniff(source: SourceFile) -> bool:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The nodes of a request by region. T535 if it has no nodes."""
+    """The nodes of a request by region. T530 if it has no nodes."""
     issues: list[Diagnostic] = []
     data = document(source, issues)
     if has_errors(issues):
@@ -76,16 +76,16 @@ SHAPE = "write nodes: [{region, instances: {ID: NODE}}]; see Topograph's docs/ap
 
 
 def _without(file: str, data: Any, at: Route) -> Diagnostic:
-    """T535: the request does not contain a topology."""
+    """T530: the request does not contain a topology."""
     name = text(data, "provider", "name")
     model = text(data, "provider", "params", "modelFileName")
     asks = f'asks the provider "{name}"' if name else "asks the configured provider"
     if name == "test" or name.endswith("-sim"):
         what = f' to simulate "{model}"' if model else " to simulate an answer"
         hint = f'import the model file "{model}"' if model else "import the model file of the simulation"
-        return error("T535", at, f'the request "{file}" {asks}{what}, and contains no topology', hint=hint)
+        return error("T530", at, f'the request "{file}" {asks}{what}, and contains no topology', hint=hint)
     hint = 'send it to Topograph with the engine "graph", and import the answer'
-    return error("T535", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
+    return error("T530", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
 
 
 def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -103,5 +103,5 @@ def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> It
                 nodes.aliases |= {instance: node, instance.lower(): node} if instance != node else {}
             elif node:
                 message = f'node "{name}" has two instances, "{seen[node]}" and "{instance}"'
-                issues.append(error("T502", at, message, hint="remove one of them"))
+                issues.append(error("T401", at, message, hint="remove one of them"))
     yield from ((region, tuple(own)) for region, own in regions.items() if own)

@@ -45,7 +45,7 @@ def test_upstreams_examples_have_the_verdict_of_the_facts() -> None:
         read = document.read(path.name, path.read_bytes(), "manifest", own=False).value or ()
         outcome, _ = pipeline.lint(LintRequest(read))
         assert outcome.value
-        if codes := Counter(each.code for each in outcome.diagnostics if "M870" <= each.code <= "M717"):
+        if codes := Counter(each.code for each in outcome.diagnostics if each.code.startswith("M87")):
             found[path.name] = dict(codes)
     assert found == FOUND
 

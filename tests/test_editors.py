@@ -158,7 +158,7 @@ def test_an_editor_finds_nothing_wrong(editor: Editor, folder: Path) -> None:
         line = f"# yaml-language-server: $schema=.bayplan/schemas/{kind}.json\n"
         (folder / f"{kind}.yaml").write_text(line + text, encoding="utf-8")
     files = sorted(folder.rglob("*.yaml"))
-    assert len(files) == 6
+    assert len(files) == 7
     assert {each.name: editor.open(each) for each in files} == {each.name: [] for each in files}
 
 

@@ -332,7 +332,7 @@ def caused(before: Objects, variants: Sequence[Variant], path: Path) -> list[Edi
             changing.append(edit)
     if not changing and len(path) == 2:
         changing = removing.get(1, [])
-    elif not changing and max(removing, default=1) > 1:  # what removes a whole object is no cause of its fields
+    elif not changing and max(removing, default=1) > 1:  # what removes a whole object does not cause its fields
         changing = removing[max(removing)]
         if all(edit.route[-1] in ("scheduler", "target", "workload") for edit in changing):
             changing = []  # objects for another scheduler have other fields

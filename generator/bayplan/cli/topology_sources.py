@@ -31,7 +31,7 @@ class Picked(NamedTuple):
 
     file: OpenedFile
     formats: tuple[Source, ...] = ()
-    configuration: str = ""  # the word of its format, if it may be a configuration
+    configuration: str = ""  # the word of its format, for a possible configuration
     part: str = ""  # of a configuration, from FILE#PART
     guessed: bool = False  # no format recognized it
 
@@ -238,7 +238,7 @@ def configuration_of(picked: Picked) -> tuple[Document | None, Batch]:
 
 
 def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The diagnostics of a source that bayplan read as a configuration; only A912 if it is none."""
+    """The diagnostics of a source that bayplan read as a configuration; only A912 for another file."""
     if not picked.guessed or not CONFIGURATIONS[picked.configuration].is_empty(diagnostics):
         return diagnostics
     return (_unrecognised(picked.file)._replace(route=(CONFIGURATIONS[picked.configuration].SUBJECT,)),)

@@ -245,7 +245,7 @@ def _is_plain(text: str) -> bool:
 def _chunks(body: str, before: int) -> tuple[Item, ...]:
     """The items of a block sequence without indentation, below some lines.
 
-    Empty if other lines are not indented, or if an item is no object.
+    Empty if other lines are not indented, or if an item is not an object.
     """
     if not body.startswith("- ") or re.search(r"^(?!- |  |$)", body, re.MULTILINE):
         return ()

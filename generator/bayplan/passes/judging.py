@@ -54,7 +54,7 @@ def report_growth(draft: Draft) -> Draft:
 
 
 def report_unproven(draft: Draft) -> Draft:
-    """What the proof leaves out: applies if nothing else is wrong."""
+    """What the proof leaves out: applies to a plan without errors."""
     if not draft.request.prove or has_errors(draft.findings):
         return draft
     plan, backend = draft.plan, draft.checked.backend

@@ -71,7 +71,7 @@ class Compiled(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A plan on its way to the proof: as the workflow asks for it, and as it will be.
+    """A plan on its way to the proof: as the workflow requests it, and as it will be.
 
     `shape`: its workloads; None before they are known, and if no kind can have them.
     """

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
             """What the configuration adds to a topology."""
 
         def is_empty(self, diagnostics: Iterable[Diagnostic], /) -> bool:
-            """Whether the document is no such configuration."""
+            """Whether the document has another format."""
 
 
 class Doc(NamedTuple):

@@ -156,7 +156,7 @@ def _made(found: PodsFound) -> Asked:
     """The PodGroup that the workload's own controller makes for each gang.
 
     LWS 0.7 to 0.9 (pkg/schedulerprovider/volcano_provider.go): all pods of a group; with LeaderReady, 1. Trainer 2.1 to
-    2.3 (pkg/runtime/framework/plugins/volcano/volcano.go): all pods of all replicatedJobs, whatever they wait for.
+    2.3 (pkg/runtime/framework/plugins/volcano/volcano.go): all pods of all replicatedJobs, also those that wait.
     """
     asked, ready = of_labels(found), text(found.workload.data, "spec", "startupPolicy") == "LeaderReady"
     return asked._replace(queue=found.own(QUEUE), waits=1 if ready else None)

@@ -1,7 +1,7 @@
 """Volcano's search for the domains of one gang's subgroups.
 
 Volcano places subgroups one after another, in the order of the names of their policies. It takes the finest domain with
-room that is then the fullest in CPUs and memory, one of several equal ones at random, and never moves a subgroup for
+room that is then the fullest in CPUs and memory, and one of several equal ones at random. It never moves a subgroup for
 the next one. Volcano 1.14.3 and 1.15.1, pkg/scheduler: framework/session_plugins.go (`SubJobOrderFn`),
 actions/allocate/allocate.go, plugins/network-topology-aware/network_topology_aware.go.
 """

@@ -50,5 +50,5 @@ def useless(workflows: Iterable[Document]) -> tuple[Diagnostic, ...]:
 
 
 def is_empty(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether a document is no configuration: W471 says that it has no pools."""
+    """Whether a document is not a configuration: W471 says that it has no pools."""
     return any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics)

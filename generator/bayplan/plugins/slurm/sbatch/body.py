@@ -766,7 +766,7 @@ def report_node_names(texts: Iterable[tuple[str, Position]], findings: Findings)
                 findings.warning("W616", place, message, "use a name that does not depend on the node")
             elif _AROUND.search(word):
                 message = "the script adds letters to the name of a node, but the address of a pod takes none"
-                hint = "use the name alone, and set `fabric` on the podSet for another network"
+                hint = "use only the name, and set `fabric` on the podSet for another network"
                 findings.error("W609", place, message, hint)
 
 

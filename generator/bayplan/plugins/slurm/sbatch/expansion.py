@@ -93,7 +93,7 @@ class Expander:
         self.random = False  # an expansion used a random number
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
         self.expanded = 0  # characters
-        self.missing: dict[str, None] = {}  # variables without a value that the script asked for
+        self.missing: dict[str, None] = {}  # variables without a value that the script uses
         self.supposed = False  # the last status counts on the success of a step
 
     def capture(self, text: str) -> str:

@@ -17,9 +17,9 @@ LEAST = 289
 """Hints that are followed, and mend their case."""
 
 WRONG: dict[str, str] = {
+    "S206-imported-toleration S206": "the value is in a file of OSMO, from which the topology is made",
     "A912-an-sbatch-script A912": "the script has no image (W310)",
     "A967-not-listed A967": "no function expands the other Workflow either",
-    "A920-node A920": "the name is in a list of names",
     "F665-gang-koordinator-fills-domains F681": "the field is not at its place in a policy",
     "F631-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
     "F741-group-groups-neighbouring-ranks-2 F741": "the fields are those of workloads, and the place is in a policy",
@@ -36,6 +36,8 @@ WRONG: dict[str, str] = {
 """Case and code -> why something else is reported after the hint."""
 
 UNPLACED = {
+    "A940-apart-but-a-job A940",
+    "W609-after-a-failure W609",
     "R104-line-separator R104",
     "R116-within-itself R116",
     "R123-dropped R123",

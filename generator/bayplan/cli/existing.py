@@ -12,7 +12,7 @@ from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, topology_chec
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.lint import ENDINGS, SUBJECT, Manifests, lenient, load_manifests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import error, has_errors
+from bayplan.core.diagnostics import AT, error, has_errors
 from bayplan.kube.objects import number, text
 from bayplan.kube.other_files import FOLDERS
 from bayplan.kube.shell import operand
@@ -118,7 +118,9 @@ def _unnamed(found: Mapping[str, str], named: Sequence[str]) -> Iterator[Batch]:
         if os.path.realpath(path) not in known:
             message = f"this file in a folder of manifests is {title}, which bayplan reads only if you name it"
             hint = f"pass `{operand(path)}` too, or move it out of the folder"
-            yield Batch((error("A912", (SUBJECT,), message, hint=hint),), {SUBJECT: Document(path, "", 0, None)})
+            yield Batch(
+                (error("A912", (SUBJECT, AT, 1, 1), message, hint=hint),), {SUBJECT: Document(path, "", 0, None)}
+            )
 
 
 Planned = tuple[Inputs, list[CompiledWorkflow], list[Batch]]

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -163,7 +163,13 @@ def _argument(number: int, argument: Positional) -> click.Argument:
     )
 
 
-class _Choice(click.Choice[str]):
+if TYPE_CHECKING:
+    _AnyChoice = click.Choice[str]
+else:
+    _AnyChoice = click.Choice  # before click 8.2 it takes no parameter
+
+
+class _Choice(_AnyChoice):
     """A choice, of which absent plug-ins have some words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

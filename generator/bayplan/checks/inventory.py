@@ -159,7 +159,7 @@ def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diagnostic]:
     """Domains with fewer usable nodes than planned. Domains without any nodes are placeholders."""
-    out = {name for names in pool.unusable.values() for name in names}
+    out = pool.unusable_nodes()
     usable = [
         (i, sum(name not in out for name in domain.nodes)) for i, domain in enumerate(pool.domains) if domain.nodes
     ]

@@ -135,7 +135,8 @@ def requested(job: Job, pool: Pool) -> Layout:
 
 def _rooms(pool: Pool, depth: int) -> dict[tuple[str, ...], int]:
     """Each domain of a level, by its path -> the nodes that plans may use."""
-    unusable, rooms = {node for nodes in pool.unusable.values() for node in nodes}, dict[tuple[str, ...], int]()
+    unusable = pool.unusable_nodes()
+    rooms: dict[tuple[str, ...], int] = {}
     for domain in pool.domains:
         path = domain.path[:depth]
         rooms[path] = rooms.get(path, 0) + len(set(domain.nodes) - unusable)
@@ -145,7 +146,7 @@ def _rooms(pool: Pool, depth: int) -> dict[tuple[str, ...], int]:
 
 def layout(pool: Pool) -> Layout:
     """Groups of a whole finest domain, such as a rack, in one domain of the level above with room for two of them."""
-    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    unusable = pool.unusable_nodes()
     for depth in range(len(pool.levels), 0, -1):
         inner, rooms = pool.levels[depth - 1], _rooms(pool, depth)
         if max(rooms.values(), default=0) < 2:

@@ -141,6 +141,10 @@ class Pool(NamedTuple):
         """All its nodes, in file order."""
         return (node for domain in self.domains for node in domain.nodes)
 
+    def unusable_nodes(self) -> frozenset[str]:
+        """Its nodes that are unusable for any reason."""
+        return frozenset(node for nodes in self.unusable.values() for node in nodes)
+
     def tolerates(self, other: "Pool") -> bool:
         """Whether its pods have all tolerations that pods of the other pool have, so that no taint keeps them off."""
         return all(each in self.node.tolerations for each in other.node.tolerations)

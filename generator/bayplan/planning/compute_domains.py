@@ -240,7 +240,7 @@ def _level_names(pods: Pods, topology: ClusterTopology) -> list[str]:
 def _size(pods: Pods, pool: Pool) -> int:
     """The most pods of a podSet, one per node, that an NVLink domain has room for and that divide it evenly."""
     depth = next(depth for depth, level in enumerate(pool.levels, 1) if level.nvlink)
-    out = {node for nodes in pool.unusable.values() for node in nodes}
+    out = pool.unusable_nodes()
     nodes: Counter[tuple[str, ...]] = Counter()
     for row in pool.domains:
         usable = sum(node not in out for node in row.nodes)

@@ -130,7 +130,7 @@ def _pool_needs(pool: Pool, route: Route) -> Iterator[Need]:
         if level.unique == "parent" and (value := _repeated(pool, j)):
             several = f'level "{level.name}" has the value "{value}" under several parents'
             yield Need("repeated-values", 1, (*at, "unique"), subject=several)
-    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    unusable = pool.unusable_nodes()
     names = ((node, k) for k, domain in enumerate(pool.domains) for node in domain.nodes if node not in unusable)
     longest, row = max(names, key=lambda name: len(name[0]), default=("", 0))
     at = (*route, "domains", row, "nodes")

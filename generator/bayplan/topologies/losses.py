@@ -112,7 +112,7 @@ def _layers(topology: ClusterTopology) -> ClusterTopology:
 
 
 def _usable(pool: Pool) -> Pool:
-    out = {node for nodes in pool.unusable.values() for node in nodes}
+    out = pool.unusable_nodes()
     if not out:
         return pool
     rows = (row._replace(nodes=tuple(node for node in row.nodes if node not in out)) for row in pool.domains)

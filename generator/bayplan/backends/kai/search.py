@@ -367,7 +367,7 @@ def _tree(path: Path, rows: list[tuple[Path, int]]) -> Domain:
 
 def _nodes(topology: ClusterTopology) -> Iterator[Node]:
     for pool in topology.pools:
-        out = {name for names in pool.unusable.values() for name in names}
+        out = pool.unusable_nodes()
         for row in pool.domains:
             values = {level.label: value for level, value in zip(pool.levels, row.path, strict=False)}
             yield from (Node(name, pool, {**values, HOSTNAME_LABEL: name}, name not in out) for name in row.nodes)

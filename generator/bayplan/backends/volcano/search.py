@@ -13,6 +13,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
+from bayplan.model.topology import Pool
 from bayplan.planning.fit.problem import capacity, demand, left, per_node
 from bayplan.planning.fit.witness import Meter, TooLongError
 
@@ -81,18 +82,7 @@ class _Search:
     def __init__(self, plan: Plan, gang: GangPlan) -> None:
         self.plan, self.gang = plan, gang
         self.meter = Meter(BUDGET)
-        self.nodes = [
-            Node(
-                name,
-                pool.name,
-                tuple((level.label, value) for level, value in zip(pool.levels, row.path, strict=False)),
-                name not in out,
-            )
-            for pool in plan.topology.pools
-            for out in ({name for names in pool.unusable.values() for name in names},)
-            for row in pool.domains
-            for name in row.nodes
-        ]
+        self.nodes = [node for pool in plan.topology.pools for node in _nodes(pool)]
         offered = {pool.name: capacity(pool) for pool in plan.topology.pools}
         self.free: Free = {node.name: left(offered[node.pool], plan.occupied.get(node.name, ())) for node in self.nodes}
         self.offered = {node.name: offered[node.pool] for node in self.nodes}
@@ -166,3 +156,10 @@ class _Search:
                 has = [(self.offered[node.name].get(name, PLENTY), free[node.name].get(name, PLENTY)) for node in nodes]
                 shares.append((sum(all_of - rest for all_of, rest in has) + asked) / sum(all_of for all_of, _ in has))
         return round(sum(shares) / len(shares), 9) if shares else 0.0
+
+
+def _nodes(pool: Pool) -> Iterator[Node]:
+    unusable = pool.unusable_nodes()
+    for row in pool.domains:
+        path = tuple((level.label, value) for level, value in zip(pool.levels, row.path, strict=False))
+        yield from (Node(name, pool.name, path, name not in unusable) for name in row.nodes)

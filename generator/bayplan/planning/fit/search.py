@@ -157,7 +157,7 @@ def faults(
 
 def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tuple[Pool, Path]]]:
     for pool in topology.pools:
-        out = {node for nodes in pool.unusable.values() for node in nodes}
+        out = pool.unusable_nodes()
         for domain in pool.domains:
             path = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
             yield from ((node, (pool, path)) for node in domain.nodes if node in used and node not in out)

@@ -51,7 +51,7 @@ def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
     """Every domain with usable nodes, in the order of names. All pools with levels have the same number of levels."""
     domains: dict[Key, HyperNode] = {}
     for pool in topology.pools:
-        unusable = {name for names in pool.unusable.values() for name in names}
+        unusable = pool.unusable_nodes()
         for domain in sorted(pool.domains, key=place) if pool.levels else ():
             usable = [node for node in domain.nodes if node not in unusable]
             key = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))

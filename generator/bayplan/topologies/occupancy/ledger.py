@@ -44,7 +44,7 @@ class Ledger:
         self.out: dict[str, Route] = {}  # usable nodes of the topology that are drained, down, cordoned or not ready
         self.strangers: dict[str, Route] = {}  # node that the topology lacks -> first place
         self.uncounted: dict[str, int] = {}  # pod, claim or job -> how many are on such nodes
-        self.unusable = {node for pool in topology.pools for nodes in pool.unusable.values() for node in nodes}
+        self.unusable = {node for pool in topology.pools for node in pool.unusable_nodes()}
 
     def first(self, what: str) -> bool:
         """Whether bayplan reads this pod, claim or job for the first time."""

@@ -336,7 +336,7 @@ def _without_nodes(gang_job: Job, planned_pools: Mapping[str, PlannedPool]) -> I
 
 
 def _planned_pool(cluster: Cluster) -> PlannedPool:
-    unusable = frozenset(node for names in cluster.pool.unusable.values() for node in names)
+    unusable = cluster.pool.unusable_nodes()
     return PlannedPool(cluster.pool, cluster.layout, unusable)
 
 

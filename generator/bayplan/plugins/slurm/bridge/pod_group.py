@@ -356,7 +356,7 @@ def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
 
 
 def _usable_nodes(pool: Pool) -> set[str]:
-    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    unusable = pool.unusable_nodes()
     return {node for domain in pool.domains for node in domain.nodes} - unusable
 
 

@@ -33,13 +33,13 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
     Errors R103 to R159. A912: --from names another format than the file has. A920: --set is given, and the format has
     no variables.
     """
-    for row in workflows.ROWS:
-        if source.format == row.name or raw[:2] in _UTF_16 or any(mark in raw for mark in row.marks):
-            text = read_text(raw, subject).value or ""
-            if source.format == row.name or workflows.TEXTS[row.name].claims(text):
-                return _text(row, name, raw, text, subject, source)
+    any_row = raw[:2] in _UTF_16
+    marked = [row for row in workflows.ROWS if any_row or source.format == row.name or row.is_marked(raw)]
+    for row in marked:
+        text = read_text(raw, subject).value or ""
+        if source.format == row.name or workflows.TEXTS[row.name].claims(text):
+            return _text(row, name, raw, text, subject, source)
     documents = read(name, raw, subject)
-    marked = (row for row in workflows.ROWS if any(mark.strip(b":") in raw for mark in row.marks))
     for row in marked if not source.format else ():
         if any(workflows.TEXTS[row.name].sniff(document.data) for document in documents.value or ()):
             return workflows.TEXTS[row.name].documents(name, raw, "", subject, source)  # keys are quoted or indented

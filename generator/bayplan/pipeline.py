@@ -13,13 +13,7 @@ from functools import reduce
 from typing import TypeVar
 
 from bayplan.core.diagnostics import Outcome, has_errors
-from bayplan.passes import judging, lowering, planning
-from bayplan.passes.checking import check, check_topology, check_workflow, survey_topology, topology_findings
-from bayplan.passes.exporting import cluster_objects, export
-from bayplan.passes.judging import enforces_quotas, quotas, title
-from bayplan.passes.linting import LintRequest, lint
-from bayplan.passes.planning import bind_workflow, with_ranks
-from bayplan.passes.values import (
+from bayplan.passes import (
     Checked,
     CheckedTopology,
     Compiled,
@@ -29,8 +23,16 @@ from bayplan.passes.values import (
     Origins,
     Planned,
     Request,
+    judging,
+    lowering,
+    planning,
     then,
 )
+from bayplan.passes.checking import check, check_topology, check_workflow, survey_topology, topology_findings
+from bayplan.passes.exporting import cluster_objects, export
+from bayplan.passes.judging import enforces_quotas, quotas, title
+from bayplan.passes.linting import LintRequest, lint
+from bayplan.passes.planning import bind_workflow, with_ranks
 
 PLAN: tuple[Callable[[Draft], Draft], ...] = (
     planning.share_domains_of_controllers,

@@ -55,7 +55,7 @@ def test_pods_of_others_fill_their_nodes(release: Release, seed: int, monkeypatc
 def test_kai_counts_no_room_where_others_run(release: Release) -> None:
     assert outcomes(FULL, release) == {"known"}
     empty = release.scheduler._replace(known=lambda plan, target: prove(plan._replace(occupied={}), target))
-    assert outcomes(FULL, release._replace(scheduler=empty)) <= {"missed", "may fail"}
+    assert outcomes(FULL, release._replace(scheduler=empty)) == {"may fail"}
 
 
 @at("kai 0.17.0")

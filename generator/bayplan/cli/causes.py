@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from bayplan import pipeline
-from bayplan.cli import explain
+from bayplan.cli import schema_fields
 from bayplan.core.diagnostics import AT, Route
 from bayplan.kube.objects import api_group, get, put, text, without_item
 from bayplan.manifests.order import expanded
@@ -263,7 +263,7 @@ def fields_of(route: Route) -> Mapping[str, Mapping[str, Any]]:
     """The fields of a mapping, or of the mapping below a name of the user, with their schemas."""
     names = [step for step in route if isinstance(step, str)]
     for owner in reversed(names[-2:]):
-        fields = [field for field in explain.all_fields() if field.path[-2:-1] == (owner,)]
+        fields = [field for field in schema_fields.all_fields() if field.path[-2:-1] == (owner,)]
         if fields:
             return {field.path[-1]: field.schema for field in fields if in_order(field.path[:-1], names)}
     return {}

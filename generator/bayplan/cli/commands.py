@@ -36,7 +36,7 @@ READING = (LIMIT, *REPORT)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 CONFIGURATIONS = tuple(
-    Option((f"--{row['name']}",), row["help"], row["value"]) for _, row in plugins.rows("configurations")
+    Option((f"--{row['name']}",), row["help"], row["value"]) for row in plugins.rows("configurations")
 )
 SOURCES = (
     Option(("--from",), "The format of the workflows (default: bayplan detects it).", "FORMAT"),

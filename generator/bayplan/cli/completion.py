@@ -103,7 +103,7 @@ def _all_codes(context: Context, incomplete: str) -> Values:
 
 def _explained(context: Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """All codes, and the fields at most one level below the word."""
-    from bayplan.cli.explain import all_fields
+    from bayplan.cli.schema_fields import all_fields
 
     yield from _all_codes(context, incomplete)
     for field in all_fields():

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib import import_module
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from bayplan import plugins
 from bayplan.cli import output
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
+from bayplan.cli.schema_fields import Field, Json, all_fields, fields_of
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.package_data import data_text, json_schema, resolved
+from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
 from bayplan.report import Batch
 from bayplan.report.codes import sections
-
-FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
-"""First word of the path of a field -> schema."""
-
-SOURCES = {
-    **plugins.words("schemas"),
-    "policy": "policy",
-    "expand": "expand-workflows",
-    "place": "place-workloads",
-    "validate": "validate-workloads",
-}
-"""The same for the other formats, in which `find` looks if the native formats have no such field."""
 
 FACTS = {
     "enum": "one of",
@@ -43,8 +29,6 @@ FACTS = {
 }
 """Keywords of JSON Schema -> their words."""
 
-Json = Mapping[str, Any]
-
 TYPES = {
     "object": "mapping",
     "array": "list",
@@ -53,50 +37,6 @@ TYPES = {
     "boolean": "boolean",
 }
 """Types of JSON Schema -> their words."""
-
-
-class Field(NamedTuple):
-    """One field: its path from the format on, without list indices, and its resolved schema."""
-
-    path: tuple[str, ...]
-    schema: Json
-
-    @property
-    def name(self) -> str:
-        """`workflow.spec.gangs.placement`."""
-        return ".".join(self.path)
-
-
-def all_fields() -> tuple[Field, ...]:
-    """Every field of every format. A field that contains itself appears once."""
-    return (*_fields_of(native=True), *_fields_of(native=False))
-
-
-@cache
-def _fields_of(native: bool) -> tuple[Field, ...]:
-    fields: list[Field] = []
-    for word, name in (FORMATS if native else SOURCES).items():
-        root = json_schema(name)
-        fields += _walk((word,), root, root, ())
-    return tuple(fields)
-
-
-def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
-    """The field and all below it. Fields of list items and of map values come directly below the list or map."""
-    refs, whole = resolved(schema, root)
-    yield Field(path, whole)
-    if set(refs) & set(within):
-        return
-    for key, value in _children(whole):
-        below = _walk((*path, key) if key else path, value, root, (*within, *refs))
-        yield from below if key else list(below)[1:]
-
-
-def _children(schema: Json) -> Iterator[tuple[str, Json]]:
-    yield from schema.get("properties", {}).items()
-    inner = [schema.get(key) for key in ("items", "additionalProperties", *schema.get("patternProperties", {}))]
-    inner += [*schema.get("patternProperties", {}).values(), *schema.get("oneOf", ()), *schema.get("anyOf", ())]
-    yield from (("", each) for each in inner if isinstance(each, dict))
 
 
 def find(query: str) -> list[Field]:
@@ -109,12 +49,12 @@ def find(query: str) -> list[Field]:
 
 def _found(words: tuple[str, ...], native: bool) -> list[Field]:
     ends = []
-    for field in _fields_of(native):
+    for field in fields_of(native):
         rest = iter(field.path)
         if field.path[-1] == words[-1] and all(word in rest for word in words):  # all occur, in order
             ends.append(field)
     exact = [field for field in ends if field.path[-len(words) :] == words]
-    begun = [each for each in _fields_of(native) if _begins(each.path, words)] if not exact else []
+    begun = [each for each in fields_of(native) if _begins(each.path, words)] if not exact else []
     return [*begun, *sorted(exact or ends, key=lambda field: len(field.path))]
 
 
@@ -164,8 +104,9 @@ def _text(value: Any) -> str:
 def run(args: Arguments) -> int:
     """Prints the explanation, or suggests a name. With --why, prints what made a field of a manifest."""
     if args.has("why"):
-        exit_code: int = import_module("bayplan.cli.why").run(args)  # which looks up fields here
-        return exit_code
+        from bayplan.cli import why
+
+        return why.run(args)
     wrong = _misused(args)
     if wrong:
         return finish(args, [Batch((wrong,))])

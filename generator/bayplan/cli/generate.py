@@ -160,7 +160,7 @@ KEYS = {
     "from": "from",
     "set": "set",
     "set-string": "set",
-    **{row["name"]: row["key"] for _, row in plugins.rows("configurations")},
+    **{row["name"]: row["key"] for row in plugins.rows("configurations")},
     "to": "export",
     "output": "to",
 }
@@ -300,7 +300,7 @@ def arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments
         "topology": (project.path(topology),) if topology else (),
         **{
             row["name"]: (project.path(entry[row["key"]]),)
-            for _, row in plugins.rows("configurations")
+            for row in plugins.rows("configurations")
             if row["key"] in entry
         },
         "target": (",".join(f"{name}={version}" for name, version in entry.get("target", {}).items()),),

@@ -158,24 +158,3 @@ def rows_of_existing(backend: Backend, feature: str) -> list[Support]:
         if row.up_to is None and not row.component:
             break
     return rows
-
-
-def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    """The header, then each kind and each way to divide it with the support of each scheduler."""
-    yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
-    for kind in PLACED:
-        yield (PLACED[kind], *(summed(rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
-    for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
-        yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
-
-
-def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
-    """The kinds that the scheduler supports; if there are none, the word of the first."""
-    placed = [
-        kind
-        for kind in kinds
-        if summed(rows_of_existing(backend, f"place-{kind}"), TEMPLATES) not in ABSENT or kind == LED
-    ]
-    cells = {kind: summed(rows_of_existing(backend, f"{placement}-{kind}"), "") for kind in placed or kinds}
-    carried = {kind: text for kind, text in cells.items() if text not in ABSENT}
-    return _joined(carried) or next(iter(cells.values()))

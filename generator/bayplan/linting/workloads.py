@@ -176,11 +176,6 @@ def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     yield from exclusive(template)
 
 
-# Values that the API server refuses, and RDMA devices that pods mount from the node.
-
-RDMA = "/dev/infiniband"
-
-
 # Addresses of pods.
 
 ADDRESS = re.compile(r"([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)(?:[.:].*)?")
@@ -219,6 +214,9 @@ def check_refused(context: LintContext) -> Iterator[Diagnostic]:
         for each in validation.references(template.spec):
             yield error("W598", (*template.spec_route, *each.path), each.message, hint=each.hint)
         yield from _rdma_mounts(template)
+
+
+RDMA = "/dev/infiniband"
 
 
 def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from bayplan.core.diagnostics import Outcome, has_errors
 from bayplan.model.formats import Context
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow
-from bayplan.passes.values import Checked, CheckedTopology, Found, Origins, Request, then
+from bayplan.passes import Checked, CheckedTopology, Found, Origins, Request, then
 from bayplan.planning.defaults import with_networks
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (

@@ -10,10 +10,10 @@ from bayplan.core.diagnostics import Outcome, has_errors
 from bayplan.manifests.order import in_apply_order
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.passes import Documents, Found, Origins, then
 from bayplan.passes.checking import check_topology
 from bayplan.passes.judging import unfit
 from bayplan.passes.lowering import cluster_documents
-from bayplan.passes.values import Documents, Found, Origins, then
 from bayplan.planning.selection import nothing_to_export, select_backend, select_target
 from bayplan.text.document import Document
 from bayplan.topologies import WRITTEN

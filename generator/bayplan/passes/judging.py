@@ -10,7 +10,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import varies
-from bayplan.passes.values import Draft, Found
+from bayplan.passes import Draft, Found
 from bayplan.planning import device_checks
 from bayplan.planning.fidelity import compare, find_row, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose

@@ -9,8 +9,8 @@ from bayplan.core.diagnostics import Outcome, has_errors
 from bayplan.core.phrases import single_line
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
+from bayplan.passes import Origins
 from bayplan.passes.checking import check_topology
-from bayplan.passes.values import Origins
 from bayplan.planning.selection import select_backend, select_target
 from bayplan.text.document import Document
 

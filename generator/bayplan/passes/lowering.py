@@ -14,7 +14,7 @@ from bayplan.model.plan import Plan, plan_queues
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, named_queues
 from bayplan.model.workflow import pod_sets
-from bayplan.passes.values import Compiled, Documents, Found, Planned, Request
+from bayplan.passes import Compiled, Documents, Found, Planned, Request
 from bayplan.planning.shape import with_shared_objects
 
 

@@ -7,7 +7,7 @@ from bayplan.model.backend import CHAINED, FEATURES, Backend
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.workflow import pod_sets, serves
-from bayplan.passes.values import Checked, Draft, Request, then
+from bayplan.passes import Checked, Draft, Request, then
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains
 from bayplan.planning.bind import bind

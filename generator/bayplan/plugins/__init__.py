@@ -95,11 +95,11 @@ def words(section: str) -> dict[str, str]:
     }
 
 
-def rows(section: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Package and row of a section whose rows have several fields, for all plug-ins."""
+def rows(section: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of a section whose rows have several fields, for all plug-ins, with the whole name of a `module`."""
     for package, description in descriptions().items():
         for row in description.get(section, ()):
-            yield package, row
+            yield {**row, "module": f"{package}.{row['module']}"} if "module" in row else {**row, "package": package}
 
 
 def loaded(section: str) -> Iterator[Any]:

@@ -168,18 +168,18 @@ _GROUPS: Mapping[str, str] = {
 """What stands for several losses in the rows of plug-ins."""
 
 
-def _of_plugin(package: str, row: Mapping[str, Any]) -> Source:
+def _of_plugin(row: Mapping[str, Any]) -> Source:
     losses = " ".join(_GROUPS.get(word, word) for word in row.get("losses", "").split())
     lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-    return Source(**{**row, **lists, "doc": Doc(*row["doc"]), "losses": losses, "package": package})
+    return Source(**{**row, **lists, "doc": Doc(*row["doc"]), "losses": losses})
 
 
-SOURCES = (*CORE, *(_of_plugin(package, row) for package, row in plugins.rows("topologies")))
+SOURCES = (*CORE, *map(_of_plugin, plugins.rows("topologies")))
 """In the order of detection."""
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = Modules(
-    {row["name"]: f"{package}.{row['module']}" for package, row in plugins.rows("configurations")}
+    {row["name"]: row["module"] for row in plugins.rows("configurations")}
 )
 """Formats of configurations that name no nodes (FILE#PART names a part): the formats of a file that no source
 recognizes."""

@@ -26,13 +26,16 @@ class TextRow(NamedTuple):
     marks: tuple[bytes, ...]
     variables: bool = False
 
+    def is_marked(self, raw: bytes) -> bool:
+        """Whether a file has one of the marks."""
+        return any(mark in raw for mark in self.marks)
 
-def _row(package: str, row: Mapping[str, Any]) -> TextRow:
-    marks = tuple(mark.encode() for mark in row["marks"])
-    return TextRow(**{**row, "module": f"{package}.{row['module']}", "marks": marks})
+
+def _row(row: Mapping[str, Any]) -> TextRow:
+    return TextRow(**{**row, "marks": tuple(mark.encode() for mark in row["marks"])})
 
 
-ROWS = tuple(_row(package, row) for package, row in plugins.rows("workflows"))
+ROWS = tuple(map(_row, plugins.rows("workflows")))
 
 TEXTS: Mapping[str, TextFormat] = Modules({row.name: row.module for row in ROWS})
 """The modules of these formats by name. A module itself parses the files of its format."""
@@ -45,6 +48,6 @@ FORMATS: Mapping[str, Format[Workflow]] = Modules(
 
 def text_format(raw: bytes) -> TextRow | None:
     """The format of a plug-in that claims a file."""
-    text = raw.decode("utf-8", "replace")
-    marked = (row for row in ROWS if any(mark in raw for mark in row.marks))
+    marked = [row for row in ROWS if row.is_marked(raw)]
+    text = raw.decode("utf-8", "replace") if marked else ""
     return next((row for row in marked if TEXTS[row.name].claims(text)), None)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from bayplan import plugins
@@ -21,10 +20,6 @@ MOST_REPORTED = 20
 
 SHOWN = 3
 """Nodes that a message names."""
-
-# The format of a file, by its beginning.
-
-_SCONTROL = re.compile(r"\s*NodeName=\S+ ")
 
 
 def read(source: SourceFile, ledger: Ledger) -> Iterator[Diagnostic]:
